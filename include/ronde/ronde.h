@@ -1,0 +1,323 @@
+/* Ronde: collective communication for host memory and GPUs. The C API, the only public contract of the library.
+ *
+ * Conventions, valid for the whole header:
+ *
+ *  1. Names, argument order and numeric values follow nccl.h (2.28), with the prefix "ronde".
+ *  2. Every function returns a rondeResult_t unless it says otherwise. Outputs are written only on success.
+ *  3. Every rank of a communicator calls the same collectives with the same count, type, reduction and root in the same
+ *     order. What differs is an error on all ranks as soon as one rank reads another one's data.
+ *  4. Threads: different communicators may be used from different threads at the same time. Calls on one communicator
+ *     are made by one thread at a time, except rondeCommAbort, rondeCommGetAsyncError and rondeGetLastError, which any
+ *     thread may call at any moment before the communicator is destroyed.
+ *  5. Buffer life: with stream NULL a call returns when its result is complete and both buffers are the caller's again.
+ *     With a stream, and inside a group, both buffers belong to the library until the stream is synchronized, or until
+ *     rondeGroupEnd has returned for calls with stream NULL. The send buffer is never written.
+ *  6. A wrong argument seen by one rank alone makes that call return at once without effect: the other ranks wait, and
+ *     a right call takes its place. After an error that concerns all ranks (100 and above, rondeRemoteError) every later
+ *     call on that communicator returns the same error; abort it, or destroy it, and make a new one.
+ *  7. Counts are elements, never bytes. Sizes are bytes. Times are as their names say.
+ *  8. The library never writes to stdout. Warnings go to stderr, or to RONDE_LOG_FILE, or to a callback.
+ */
+#ifndef RONDE_RONDE_H_
+#define RONDE_RONDE_H_
+
+#include <limits.h>
+#include <stddef.h>
+
+#define RONDE_MAJOR 0
+#define RONDE_MINOR 1
+#define RONDE_PATCH 0
+#define RONDE_VERSION(major, minor, patch) ((major) * 10000 + (minor) * 100 + (patch))
+#define RONDE_VERSION_CODE RONDE_VERSION(RONDE_MAJOR, RONDE_MINOR, RONDE_PATCH)
+
+#if defined(__GNUC__)
+#define RONDE_API __attribute__((visibility("default")))
+#else
+#define RONDE_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Types ------------------------------------------------------------------------------------------------------ */
+
+/* A communicator as one rank sees it. Opaque. */
+typedef struct rondeComm* rondeComm_t;
+#define RONDE_COMM_NULL NULL
+
+/* An in-order queue of operations on host memory. Opaque. NULL means: run in the calling thread and return when done. */
+typedef struct rondeStream* rondeStream_t;
+
+/* What the ranks of a communicator must share to find and to trust each other: addresses, a port, a 256-bit secret.
+ * Keep it as secret as a password. */
+#define RONDE_UNIQUE_ID_BYTES 128
+typedef struct {
+  char internal[RONDE_UNIQUE_ID_BYTES];
+} rondeUniqueId;
+
+/* Length of the text form of an id, terminating NUL included: "ronde1:" and two hexadecimal digits a byte. */
+#define RONDE_UNIQUE_ID_TEXT_BYTES (7 + 2 * RONDE_UNIQUE_ID_BYTES + 1)
+
+typedef enum {
+  rondeSuccess = 0,
+  rondeUnhandledCudaError = 1,
+  rondeSystemError = 2,     /* the operating system refused something; the last error text says what and why */
+  rondeInternalError = 3,   /* a fault of the library */
+  rondeInvalidArgument = 4, /* one argument is wrong in itself */
+  rondeInvalidUsage = 5,    /* arguments are right, but not now or not together; or a setting is wrong */
+  rondeRemoteError = 6,     /* another rank failed for a reason of its own */
+  rondeInProgress = 7,
+  rondeNumResults = 8, /* the number of results that NCCL has too */
+  /* Results that NCCL does not have. */
+  rondePeerLost = 100,        /* the process of another rank has ended */
+  rondePeerUnreachable = 101, /* the host of another rank, or the way to it, is silent */
+  rondeMismatch = 102,        /* the ranks called different operations */
+  rondeAborted = 103,         /* this communicator was aborted on this rank */
+  rondeTimedOut = 104,        /* a deadline passed: start-up, or a rank that never came */
+  rondeRevoked = 105
+} rondeResult_t;
+
+/* Element types. float16 is IEEE binary16, bfloat16 the upper half of a binary32, float8 the OCP formats. */
+typedef enum {
+  rondeInt8 = 0,
+  rondeChar = 0,
+  rondeUint8 = 1,
+  rondeInt32 = 2,
+  rondeInt = 2,
+  rondeUint32 = 3,
+  rondeInt64 = 4,
+  rondeUint64 = 5,
+  rondeFloat16 = 6,
+  rondeHalf = 6,
+  rondeFloat32 = 7,
+  rondeFloat = 7,
+  rondeFloat64 = 8,
+  rondeDouble = 8,
+  rondeBfloat16 = 9,
+  rondeFloat8e4m3 = 10,
+  rondeFloat8e5m2 = 11,
+  rondeNumTypes = 12
+} rondeDataType_t;
+
+/* Reductions, and what they do at the edges:
+ *
+ *  - Integers: sum and product are taken modulo 2^bits; nothing is undefined on overflow.
+ *  - Integer average: the sum modulo 2^bits, read as the type, then divided by the number of ranks and cut toward zero
+ *    (four ranks with 250 in uint8: 1000 mod 256 = 232, 232 / 4 = 58).
+ *  - Float average: each input is multiplied by 1/n before its first rounding, in float32 (float64 for float64), so that
+ *    it does not overflow where the sum would. (float16: four ranks with 60000 give 60000.)
+ *  - Minimum and maximum of floats: NaN if any input is NaN.
+ *  - 16-bit floats and float8 are widened to float32 for each step of arithmetic and rounded to nearest, ties to even.
+ *    Where an algorithm sees all inputs at once (in one node: one_shot, two_shot; star) the sum is rounded once. On the
+ *    ring each hop rounds: the error of a sum is at most (n-1) * u * (sum of the magnitudes), u = 2^-8 for bfloat16,
+ *    2^-11 for float16, 2^-4 for e4m3, 2^-3 for e5m2. RONDE_ACCUMULATE=float32 sends float32 partial sums instead and
+ *    rounds once, everywhere.
+ *  - float8 results beyond the greatest finite value become that value with their sign (448 for e4m3, 57344 for e5m2);
+ *    NaN stays NaN.
+ *  - All ranks receive the same bits. The same build, settings, ranks, layout and count give the same bits in each run.
+ */
+typedef enum {
+  rondeSum = 0,
+  rondeProd = 1,
+  rondeMax = 2,
+  rondeMin = 3,
+  rondeAvg = 4,
+  rondeNumOps = 5, /* the number of built-in reductions */
+  rondeMaxRedOp = 0x7fffffff
+} rondeRedOp_t;
+
+/* ---- Version and errors ----------------------------------------------------------------------------------------- */
+
+/* Writes RONDE_VERSION_CODE of the library that is loaded. rondeInvalidArgument: version is NULL. */
+RONDE_API rondeResult_t rondeGetVersion(int* version);
+
+/* A short constant text for a result. Never NULL; "unknown result" for a number that is none. */
+RONDE_API const char* rondeGetErrorString(rondeResult_t result);
+
+/* The text of the last error: of that communicator, or, with NULL, of the calling thread. It names operation, ranks,
+ * cause and remedy. Empty if there was none. Valid until the calling thread asks again. */
+RONDE_API const char* rondeGetLastError(rondeComm_t comm);
+
+/* ---- Log -------------------------------------------------------------------------------------------------------- */
+
+typedef enum {
+  rondeLogNone = 0,
+  rondeLogWarn = 1, /* default: what a user should act on */
+  rondeLogInfo = 2, /* what was chosen, and why */
+  rondeLogTrace = 3 /* each step of start-up and each operation */
+} rondeLogLevel_t;
+
+/* Called for each message at or below the level, by any thread, one call at a time. message has no final newline and is
+ * valid during the call only. The callback must not call the library. */
+typedef void (*rondeLogCallback_t)(rondeLogLevel_t level, const char* message, void* user);
+
+/* Sets the level for the whole process; overrides RONDE_DEBUG. rondeInvalidArgument: no such level. */
+RONDE_API rondeResult_t rondeSetLogLevel(rondeLogLevel_t level);
+
+/* Sends the messages of the whole process to callback; NULL returns to stderr or RONDE_LOG_FILE. */
+RONDE_API rondeResult_t rondeSetLogCallback(rondeLogCallback_t callback, void* user);
+
+/* ---- Meeting ---------------------------------------------------------------------------------------------------- */
+
+/* Makes an id and starts to listen for the ranks that will join with it. Called by one process, which hands the id to
+ * all ranks by any means. That process must live until all of them have returned from rondeCommInitRank, and should
+ * outlive them: it also tells the others when one of them dies. An id is good for one communicator.
+ * Errors: rondeInvalidArgument (NULL), rondeInvalidUsage (a setting), rondeSystemError (no port can be had). */
+RONDE_API rondeResult_t rondeGetUniqueId(rondeUniqueId* id);
+
+/* The text form of an id, for argument files and pipes (not for command lines: it holds the secret). text has room for
+ * RONDE_UNIQUE_ID_TEXT_BYTES. */
+RONDE_API rondeResult_t rondeUniqueIdToText(const rondeUniqueId* id, char* text);
+
+/* Reads the text form; white space around it is allowed. rondeInvalidArgument: it is not an id; the last error says
+ * where. */
+RONDE_API rondeResult_t rondeUniqueIdFromText(const char* text, rondeUniqueId* id);
+
+/* The place of this process in the job that started it. */
+typedef struct {
+  size_t size; /* sizeof(rondeWorld_t), set by the caller */
+  int nranks;
+  int rank;
+  int local_rank;   /* number among the processes of this host */
+  int local_nranks; /* processes of this job on this host; 0 if the launcher does not tell */
+} rondeWorld_t;
+
+/* Reads from the environment of ronderun, mpirun (Open MPI, MPICH), srun or torchrun who this process is, and obtains
+ * the id of a first communicator over all processes of the job. Without any launcher: one rank.
+ *
+ * ronderun hands over the id itself. Other launchers: on one host the processes find each other through a Unix socket
+ * of the same user; for several hosts set MASTER_ADDR, MASTER_PORT (or RONDE_PORT) and RONDE_SECRET_FILE, a file of mode
+ * 0600 with at least 32 bytes that is the same on all hosts.
+ *
+ * An id may be used by more ranks than there are processes (several ranks in each): nranks is what rondeCommInitRank is
+ * given. Blocks until the id is known, at most RONDE_INIT_TIMEOUT seconds. Each call gives a new id where the launcher
+ * allows that, and rondeInvalidUsage otherwise (ronderun and RONDE_SECRET_FILE: once a process).
+ * Errors: rondeInvalidArgument, rondeInvalidUsage (the text names the variable that is missing or wrong), rondeTimedOut,
+ * rondeSystemError. */
+RONDE_API rondeResult_t rondeGetWorldFromEnv(rondeWorld_t* world, rondeUniqueId* id);
+
+/* ---- Communicators ---------------------------------------------------------------------------------------------- */
+
+#define RONDE_CONFIG_UNDEF_INT INT_MIN
+#define RONDE_CONFIG_UNDEF_PTR NULL
+
+/* A communicator's kind of memory is host memory unless device says otherwise. */
+#define RONDE_DEVICE_HOST -1
+
+/* Settings of one communicator; they come before the environment. Initialize with RONDE_CONFIG_INITIALIZER: a library
+ * that is newer or older than the program reads only the fields that both know. */
+typedef struct {
+  size_t size;
+  unsigned int magic;
+  unsigned int version;
+  int blocking;            /* 1 (default): init returns when the communicator is ready. 0 is refused for now. */
+  int device;              /* RONDE_DEVICE_HOST (default); devices come with the CUDA path and are refused for now */
+  const char* commName;    /* a name for messages and logs; at most 63 bytes are kept */
+  int initTimeoutSeconds;  /* RONDE_INIT_TIMEOUT */
+  const char* algorithm;   /* RONDE_ALGO */
+  const char* transport;   /* RONDE_TRANSPORT */
+} rondeConfig_t;
+
+#define RONDE_CONFIG_MAGIC 0x526f6e64u
+#define RONDE_CONFIG_INITIALIZER                                                                                  \
+  {                                                                                                               \
+    sizeof(rondeConfig_t), RONDE_CONFIG_MAGIC, RONDE_VERSION_CODE, RONDE_CONFIG_UNDEF_INT, RONDE_DEVICE_HOST,     \
+        RONDE_CONFIG_UNDEF_PTR, RONDE_CONFIG_UNDEF_INT, RONDE_CONFIG_UNDEF_PTR, RONDE_CONFIG_UNDEF_PTR            \
+  }
+
+/* Joins the communicator of nranks ranks that id names, as that rank. Blocks until all ranks have joined, at most
+ * RONDE_INIT_TIMEOUT seconds (default 300), with a warning that names the missing ranks each 10 s. One thread that
+ * makes several ranks puts the calls between rondeGroupStart and rondeGroupEnd; *comm is then written by the latter.
+ * Errors: rondeInvalidArgument (a rank outside 0..nranks-1, a NULL, an id that is none, a config that was not
+ * initialized), rondeInvalidUsage (a rank taken twice, different nranks, a setting), rondePeerUnreachable,
+ * rondeTimedOut (the text names the missing ranks), rondeSystemError. */
+RONDE_API rondeResult_t rondeCommInitRank(rondeComm_t* comm, int nranks, rondeUniqueId id, int rank);
+
+/* The same with settings; config NULL means all defaults. */
+RONDE_API rondeResult_t rondeCommInitRankConfig(rondeComm_t* comm, int nranks, rondeUniqueId id, int rank,
+                                                rondeConfig_t* config);
+
+/* Makes all nranks ranks of one communicator in this process: comms has room for nranks. devices is NULL or an array of
+ * nranks times RONDE_DEVICE_HOST. All or none are made. One thread that drives several of them puts each collective in a
+ * group. */
+RONDE_API rondeResult_t rondeCommInitAll(rondeComm_t* comms, int nranks, const int* devices);
+
+/* Waits until every operation of this communicator has ended on this rank, and says goodbye to the other ranks: after it
+ * only destroy, abort and questions are allowed. Returns the first error that the communicator met. */
+RONDE_API rondeResult_t rondeCommFinalize(rondeComm_t comm);
+
+/* Finalizes if that was not done, then frees everything. comm is invalid afterwards, whatever is returned. Waits for the
+ * communicator's operations, never for other ranks. NULL is allowed and does nothing. */
+RONDE_API rondeResult_t rondeCommDestroy(rondeComm_t comm);
+
+/* Stops every operation of this communicator on this rank within 1 s, from any thread: a call that was waiting returns
+ * rondeAborted. The other ranks get an error that names this rank. The communicator must still be destroyed with
+ * rondeCommDestroy, by the thread that uses it. (NCCL's abort also frees; this one does not, since another thread may
+ * still be inside a call.) */
+RONDE_API rondeResult_t rondeCommAbort(rondeComm_t comm);
+
+/* Writes the first error that the communicator has met, or rondeSuccess. Never blocks. */
+RONDE_API rondeResult_t rondeCommGetAsyncError(rondeComm_t comm, rondeResult_t* async_error);
+
+RONDE_API rondeResult_t rondeCommCount(const rondeComm_t comm, int* count);
+RONDE_API rondeResult_t rondeCommUserRank(const rondeComm_t comm, int* rank);
+
+/* Writes the device of the communicator, RONDE_DEVICE_HOST for host memory. */
+RONDE_API rondeResult_t rondeCommDevice(const rondeComm_t comm, int* device);
+
+/* Bytes that this rank has moved since the communicator was made, by transport. */
+typedef struct {
+  size_t size;                            /* sizeof(rondeTraffic_t), set by the caller */
+  char transport[16];                     /* "inproc", "shm", "tcp" */
+  unsigned long long sent_bytes;          /* payload that this rank made readable to others */
+  unsigned long long received_bytes;      /* payload that this rank took from others */
+  unsigned long long sent_header_bytes;   /* heads of slices and lines, on top of the payload */
+  unsigned long long received_header_bytes;
+} rondeTraffic_t;
+
+/* Fills at most capacity entries, one for each transport in use, and writes their number. Call it between operations. */
+RONDE_API rondeResult_t rondeCommGetTraffic(rondeComm_t comm, rondeTraffic_t* traffic, int capacity, int* number);
+
+/* ---- Streams ---------------------------------------------------------------------------------------------------- */
+
+/* An in-order queue of operations on host memory. One worker thread of the process runs the operations of all streams.
+ * Operations of one communicator run in the order of their calls, whatever stream they name. A stream may be used by
+ * several threads; their calls are taken in some order. */
+RONDE_API rondeResult_t rondeStreamCreate(rondeStream_t* stream);
+
+/* Waits until everything that was put on the stream so far has ended. Returns the first error of those operations that
+ * was not returned yet, once. */
+RONDE_API rondeResult_t rondeStreamSynchronize(rondeStream_t stream);
+
+/* rondeSuccess: nothing is left to do. rondeInProgress: something is. Otherwise an error as above. Never blocks. */
+RONDE_API rondeResult_t rondeStreamQuery(rondeStream_t stream);
+
+/* Synchronizes and frees the stream. NULL is allowed and does nothing. */
+RONDE_API rondeResult_t rondeStreamDestroy(rondeStream_t stream);
+
+/* ---- Groups ----------------------------------------------------------------------------------------------------- */
+
+/* Between start and end, calls of this thread are only recorded; they return at once, with argument errors only. The end
+ * starts them all. Groups nest; only the outermost end acts. All operations with stream NULL progress together and have
+ * ended when rondeGroupEnd returns; those with a stream are queued on it. Grouping must be equal on all ranks. A wrong
+ * argument inside a group makes rondeGroupEnd return that error, and nothing of the group is started. */
+RONDE_API rondeResult_t rondeGroupStart(void);
+RONDE_API rondeResult_t rondeGroupEnd(void);
+
+/* ---- Collectives ------------------------------------------------------------------------------------------------ */
+
+/* Reduces count elements over all ranks and leaves the same result on every rank.
+ *
+ * sendbuff, recvbuff: count elements each, of any alignment. Equal pointers: in place. Any other overlap is refused with
+ * rondeInvalidArgument and nothing is written. count 0 is a right call that all ranks must make; the pointers may then
+ * be NULL. Any count is allowed, also above 2^31.
+ * On an error above 99 the content of recvbuff is undefined; nothing outside of it was touched. */
+RONDE_API rondeResult_t rondeAllReduce(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype,
+                                       rondeRedOp_t op, rondeComm_t comm, rondeStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RONDE_RONDE_H_ */

@@ -1,0 +1,49 @@
+// Connections that have been proved on both sides: dialling one, and taking in those that others dial.
+// Uses socket.h for the wire and proof.h for the proof. TLS will wrap the stream here.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/proof.h"
+#include "base/socket.h"
+
+namespace ronde {
+
+// A proved connection: non-blocking, configured, no byte beyond the proof read.
+struct Stream {
+  Fd fd;
+  Claim claim;
+  Secret session_key{};
+};
+
+// Tries the addresses in turn (each starts 250 ms after the one before, all go on together; the first that proves wins)
+// until one stands or the deadline passes. retry_refused: a refused connection is tried again every 100 ms (the other
+// side may not listen yet), else it is final for that address.
+// The error lists each address with its reason. `whom` names the other side in it: "rank 3", "the root".
+Result<Stream> dial(const std::vector<SocketAddress>& addresses, const Secret& secret, const Claim& claim,
+                    std::string_view whom, bool retry_refused, Deadline deadline);
+
+// Takes in connections on a listener. Not blocking: the owner polls descriptors() and calls advance().
+// Bounds: at most 64 unproved connections at a time (the oldest gives way), each for at most 5 s.
+class Acceptor {
+ public:
+  Acceptor(Fd listener, const Secret& secret, uint64_t job);
+  ~Acceptor();
+  Acceptor(Acceptor&&) noexcept;
+  Acceptor& operator=(Acceptor&&) noexcept;
+
+  // One epoll descriptor that is readable when advance() has something to do.
+  [[nodiscard]] int poll_fd() const;
+  // Accepts, reads and answers what can be done without blocking; moves connections that are proved now to `proved`.
+  void advance(Time now, std::vector<Stream>& proved);
+  // When advance() must be called even if nothing is readable.
+  [[nodiscard]] Deadline next_deadline() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ronde

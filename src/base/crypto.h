@@ -1,0 +1,21 @@
+// The cryptography the library needs, from OpenSSL: HMAC-SHA-256, random bytes, comparison in constant time.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "base/status.h"
+#include "base/wire.h"
+
+namespace ronde {
+
+using Secret = std::array<std::byte, 32>;
+using Mac = std::array<std::byte, 32>;
+using Nonce = std::array<std::byte, 32>;
+
+[[nodiscard]] Mac hmac_sha256(const Secret& key, ByteView message);
+// Fails only if the system has no randomness.
+Status random_bytes(std::span<std::byte> target);
+[[nodiscard]] bool equal_in_constant_time(ByteView a, ByteView b);
+
+}  // namespace ronde

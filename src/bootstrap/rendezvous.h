@@ -1,0 +1,64 @@
+// How the ranks of one communicator meet: an all-gather of small messages with a deadline, and, once they have met, the
+// news that one of them is gone. What a communicator needs of the outside world at start-up goes through this contract.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/event_loop.h"
+#include "base/status.h"
+#include "base/wire.h"
+#include "bootstrap/unique_id.h"
+
+namespace ronde {
+
+// One rank's end. Used by one thread, except report() and leave(), which any thread may call.
+class Rendezvous {
+ public:
+  virtual ~Rendezvous() = default;  // without leave() before: the others see this rank as lost
+
+  // All ranks call this in the same order. Returns what every rank handed in, in rank order. Blocks until all have
+  // called, at most to the deadline: rondeTimedOut with the ranks that are missing and `what` they were to bring. Logs a
+  // warning that names them each 10 s. Fails on all ranks if one of them is lost or reports. `mine` has at most 64 KiB.
+  virtual Result<std::vector<Bytes>> exchange(std::string_view what, ByteView mine, Deadline deadline) = 0;
+
+  // From now on on_failure is called, once, with the first failure of another rank: rondePeerLost ("rank 3 ..."),
+  // or what another rank reported. On the event loop's thread, which it must not block. If there was a failure before,
+  // it is called at once.
+  virtual void watch(std::function<void(Status)> on_failure) = 0;
+
+  // Tells the other ranks that this one has failed, and why; at most one time has effect. Does not block.
+  virtual void report(const Status& why) = 0;
+
+  // Says goodbye: that this rank ends is no failure from now on. Does not block, is safe to call twice; on_failure is
+  // not called after it has returned.
+  virtual void leave() = 0;
+};
+
+// Limits and choices of start-up, from the settings.
+struct RendezvousOptions {
+  std::string socket_ifname;  // RONDE_SOCKET_IFNAME
+  int socket_family = 0;      // RONDE_SOCKET_FAMILY: 0, AF_INET, AF_INET6
+  uint16_t port = 0;          // RONDE_PORT; 0: any
+  Milliseconds init_timeout{300'000};
+  Milliseconds missing_warning{10'000};  // how often missing ranks are named
+};
+
+// Makes an id and the root behind it: a listener and a state machine on `loop`. The root lives until every rank has left
+// (or is lost), or until the loop ends; one whose ranks never come gives up after init_timeout.
+Result<UniqueId> start_root(EventLoop& loop, const RendezvousOptions& options);
+// The same for an id that is known beforehand (from the environment): listens on id.port.
+Status start_root_for(EventLoop& loop, const UniqueId& id, const RendezvousOptions& options);
+
+// Joins the root that id names, as one of nranks. Returns when the root has taken this rank in (the others may still be
+// missing). rondeInvalidUsage: the rank is taken, other ranks gave another nranks (all are told), the id was used.
+Result<std::unique_ptr<Rendezvous>> join(EventLoop& loop, const UniqueId& id, int nranks, int rank,
+                                         const RendezvousOptions& options, Deadline deadline);
+
+// All ranks in this process: no root, no sockets. Index = rank.
+std::vector<std::unique_ptr<Rendezvous>> local_rendezvous(int nranks);
+
+}  // namespace ronde

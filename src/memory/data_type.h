@@ -1,0 +1,28 @@
+// Element types and reductions: sizes, names, and which of them are what. Pure functions over the enums of ronde.h.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "ronde/ronde.h"
+
+namespace ronde {
+
+using DataType = rondeDataType_t;
+using RedOp = rondeRedOp_t;
+
+[[nodiscard]] bool is_data_type(int value);
+[[nodiscard]] bool is_built_in_op(int value);
+
+// Bytes of one element: 1, 2, 4 or 8. type must be one.
+[[nodiscard]] size_t element_bytes(DataType type);
+
+[[nodiscard]] bool is_float(DataType type);
+// float16, bfloat16 and both float8: arithmetic happens in float32.
+[[nodiscard]] bool is_narrow_float(DataType type);
+
+// Names as in messages: "float16", "sum". "?" for a number that is none.
+[[nodiscard]] std::string_view type_name(DataType type);
+[[nodiscard]] std::string_view op_name(RedOp op);
+
+}  // namespace ronde

@@ -1,0 +1,51 @@
+// The arithmetic of a collective on host memory: combine several sources into several destinations, in one pass.
+// SIMD by Google Highway with run-time dispatch; no allocation, no lock. Knows neither ranks nor links.
+//
+// Two element types are in play: the user's type, and the type of partial sums on a link (the wire type). They are the
+// same unless partial sums of a narrow float travel as float32.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "memory/data_type.h"
+
+namespace ronde {
+
+// What is computed. Made once per operation.
+struct Reduction {
+  DataType type;     // the user's type
+  DataType partial;  // type of partial results: equal to type, or rondeFloat32 when type is a narrow float
+  RedOp op;          // rondeSum .. rondeAvg
+  int nranks;        // for rondeAvg: float inputs are multiplied by 1/nranks, integer results divided by nranks
+
+  [[nodiscard]] static Reduction of(DataType type, RedOp op, int nranks, bool float32_partials);
+};
+
+// Where elements come from. An input is what a rank passed in; a partial has been through the reduction already.
+struct ReduceSource {
+  const void* data;  // any alignment
+  bool is_partial;   // true: elements of Reduction::partial, no average factor. false: elements of Reduction::type
+};
+
+// Where the combination goes to. A final result is rounded (and divided, for an integer average); a partial is not.
+struct ReduceTarget {
+  void* data;       // any alignment; may be equal to a source's data if both have elements of the same size, and must
+                    // not overlap a source in any other way
+  bool is_partial;  // true: elements of Reduction::partial
+  bool streaming;   // non-temporal stores: for a large result that is not read again soon
+};
+
+// targets = sources[0] op sources[1] op ... over count elements, in this order, element by element.
+//
+// sources: 1 to 256 (one source: conversion or copy, with the average factor). targets: 1 or 2. count: any, 0 too.
+// Narrow floats are accumulated in float32 over all sources and rounded to nearest even once per target; when a target
+// is final and another one partial, both are made from the same accumulator. With two final targets both hold the same
+// bits. The result does not depend on alignment, streaming, or how a range is cut into calls.
+void reduce(const Reduction& reduction, std::span<const ReduceSource> sources, std::span<const ReduceTarget> targets,
+            size_t count);
+
+// memcpy, with non-temporal stores when streaming. Ranges must not overlap.
+void copy_bytes(void* target, const void* source, size_t bytes, bool streaming);
+
+}  // namespace ronde
