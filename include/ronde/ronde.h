@@ -27,7 +27,7 @@
 #define RONDE_MAJOR 0
 #define RONDE_MINOR 1
 #define RONDE_PATCH 0
-#define RONDE_VERSION(major, minor, patch) ((major) * 10000 + (minor) * 100 + (patch))
+#define RONDE_VERSION(major, minor, patch) ((major)*10000 + (minor)*100 + (patch))
 #define RONDE_VERSION_CODE RONDE_VERSION(RONDE_MAJOR, RONDE_MINOR, RONDE_PATCH)
 
 #if defined(__GNUC__)
@@ -211,19 +211,19 @@ typedef struct {
   size_t size;
   unsigned int magic;
   unsigned int version;
-  int blocking;            /* 1 (default): init returns when the communicator is ready. 0 is refused for now. */
-  int device;              /* RONDE_DEVICE_HOST (default); devices come with the CUDA path and are refused for now */
-  const char* commName;    /* a name for messages and logs; at most 63 bytes are kept */
-  int initTimeoutSeconds;  /* RONDE_INIT_TIMEOUT */
-  const char* algorithm;   /* RONDE_ALGO */
-  const char* transport;   /* RONDE_TRANSPORT */
+  int blocking;           /* 1 (default): init returns when the communicator is ready. 0 is refused for now. */
+  int device;             /* RONDE_DEVICE_HOST (default); devices come with the CUDA path and are refused for now */
+  const char* commName;   /* a name for messages and logs; at most 63 bytes are kept */
+  int initTimeoutSeconds; /* RONDE_INIT_TIMEOUT */
+  const char* algorithm;  /* RONDE_ALGO */
+  const char* transport;  /* RONDE_TRANSPORT */
 } rondeConfig_t;
 
 #define RONDE_CONFIG_MAGIC 0x526f6e64u
-#define RONDE_CONFIG_INITIALIZER                                                                                  \
-  {                                                                                                               \
-    sizeof(rondeConfig_t), RONDE_CONFIG_MAGIC, RONDE_VERSION_CODE, RONDE_CONFIG_UNDEF_INT, RONDE_DEVICE_HOST,     \
-        RONDE_CONFIG_UNDEF_PTR, RONDE_CONFIG_UNDEF_INT, RONDE_CONFIG_UNDEF_PTR, RONDE_CONFIG_UNDEF_PTR            \
+#define RONDE_CONFIG_INITIALIZER                                                                              \
+  {                                                                                                           \
+    sizeof(rondeConfig_t), RONDE_CONFIG_MAGIC, RONDE_VERSION_CODE, RONDE_CONFIG_UNDEF_INT, RONDE_DEVICE_HOST, \
+        RONDE_CONFIG_UNDEF_PTR, RONDE_CONFIG_UNDEF_INT, RONDE_CONFIG_UNDEF_PTR, RONDE_CONFIG_UNDEF_PTR        \
   }
 
 /* Joins the communicator of nranks ranks that id names, as that rank. Blocks until all ranks have joined, at most
@@ -268,11 +268,11 @@ RONDE_API rondeResult_t rondeCommDevice(const rondeComm_t comm, int* device);
 
 /* Bytes that this rank has moved since the communicator was made, by transport. */
 typedef struct {
-  size_t size;                            /* sizeof(rondeTraffic_t), set by the caller */
-  char transport[16];                     /* "inproc", "shm", "tcp" */
-  unsigned long long sent_bytes;          /* payload that this rank made readable to others */
-  unsigned long long received_bytes;      /* payload that this rank took from others */
-  unsigned long long sent_header_bytes;   /* heads of slices and lines, on top of the payload */
+  size_t size;                          /* sizeof(rondeTraffic_t), set by the caller */
+  char transport[16];                   /* "inproc", "shm", "tcp" */
+  unsigned long long sent_bytes;        /* payload that this rank made readable to others */
+  unsigned long long received_bytes;    /* payload that this rank took from others */
+  unsigned long long sent_header_bytes; /* heads of slices and lines, on top of the payload */
   unsigned long long received_header_bytes;
 } rondeTraffic_t;
 

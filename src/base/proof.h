@@ -26,7 +26,8 @@ struct Claim {
 };
 inline constexpr uint32_t kAnyRank = 0xffffffff;
 
-inline constexpr size_t kHelloBytes = 72;   // magic 4, version 4, job 8, role 4, client 4, server 4, detail 4, pad 8, nonce 32
+inline constexpr size_t kHelloBytes =
+    72;  // magic 4, version 4, job 8, role 4, client 4, server 4, detail 4, pad 8, nonce 32
 inline constexpr size_t kAnswerBytes = 72;  // magic 4, version 4, nonce 32, mac 32
 inline constexpr size_t kProofBytes = 32;
 

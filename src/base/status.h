@@ -39,7 +39,7 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}                             // NOLINT(google-explicit-constructor)
+  Result(T value) : value_(std::move(value)) {}                                  // NOLINT(google-explicit-constructor)
   Result(Status status) : status_(std::move(status)) { assert(!status_.ok()); }  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] bool ok() const { return status_.ok(); }
@@ -71,13 +71,13 @@ Status system_error(const std::string& what, int error_number);
 #define RONDE_CONCAT(a, b) RONDE_CONCAT_(a, b)
 
 // Evaluates a Status or Result expression and returns its Status from the function if it failed.
-#define RONDE_TRY(expression)                                                                            \
-  do {                                                                                                   \
+#define RONDE_TRY(expression)                                                                                \
+  do {                                                                                                       \
     if (auto&& ronde_try_ = (expression); !ronde_try_.ok()) return ::ronde::internal::status_of(ronde_try_); \
   } while (false)
 
 // RONDE_ASSIGN(auto x, f()): declares or assigns from a Result, or returns its Status.
-#define RONDE_ASSIGN(target, expression)                                                   \
-  auto RONDE_CONCAT(ronde_result_, __LINE__) = (expression);                               \
+#define RONDE_ASSIGN(target, expression)                                                                  \
+  auto RONDE_CONCAT(ronde_result_, __LINE__) = (expression);                                              \
   if (!RONDE_CONCAT(ronde_result_, __LINE__).ok()) return RONDE_CONCAT(ronde_result_, __LINE__).status(); \
   target = std::move(*RONDE_CONCAT(ronde_result_, __LINE__))

@@ -20,10 +20,7 @@ using ByteView = std::span<const std::byte>;
 class Writer {
  public:
   template <typename T>
-    requires std::is_integral_v<T> || std::is_enum_v<T>
-  Writer& number(T value) {
-    return raw(&value, sizeof value);
-  }
+  requires std::is_integral_v<T> || std::is_enum_v<T> Writer& number(T value) { return raw(&value, sizeof value); }
   Writer& bytes(ByteView value) {  // length (32 bits), then the bytes
     number(static_cast<uint32_t>(value.size()));
     return raw(value.data(), value.size());
@@ -51,8 +48,7 @@ class Reader {
   explicit Reader(ByteView bytes) : left_(bytes) {}
 
   template <typename T>
-    requires std::is_integral_v<T> || std::is_enum_v<T>
-  T number() {
+  requires std::is_integral_v<T> || std::is_enum_v<T> T number() {
     T value{};
     raw(&value, sizeof value);
     return value;

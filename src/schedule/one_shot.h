@@ -18,9 +18,8 @@ class OneShot {
   [[nodiscard]] size_t steps() const { return 2 * pieces_; }
 
   [[nodiscard]] WindowStep step(size_t number) const {
-    return {.action = number % 2 == 0 ? WindowAction::publish : WindowAction::combine,
-            .piece = number / 2,
-            .whole = true};
+    return {
+        .action = number % 2 == 0 ? WindowAction::publish : WindowAction::combine, .piece = number / 2, .whole = true};
   }
 
  private:
