@@ -1,8 +1,19 @@
-# What `cmake --install` puts where: header, shared library, programs, a CMake package and a pkg-config file.
+# What `cmake --install` puts where: header, shared library, programs, a CMake package and a pkg-config file. The whole
+# may be moved afterwards: nothing in it holds the prefix.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS ronde EXPORT ronde_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES include/ronde/ronde.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ronde)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# Programs are installed where they are made. Those that use the shared library find it from their own place.
+file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+foreach(program allreduce_perf)
+  if(TARGET ${program})
+    set_target_properties(${program} PROPERTIES INSTALL_RPATH "\$ORIGIN/${bin_to_lib}")
+  endif()
+endforeach()
+
 install(EXPORT ronde_targets NAMESPACE ronde:: FILE ronde-targets.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ronde)
 configure_package_config_file(cmake/ronde-config.cmake.in ${PROJECT_BINARY_DIR}/ronde-config.cmake
@@ -11,5 +22,9 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/ronde-config-version.cmak
 install(FILES ${PROJECT_BINARY_DIR}/ronde-config.cmake ${PROJECT_BINARY_DIR}/ronde-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ronde)
 
+file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
+file(RELATIVE_PATH pc_libdir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
+file(RELATIVE_PATH pc_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
 configure_file(cmake/ronde.pc.in ${PROJECT_BINARY_DIR}/ronde.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/ronde.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <initializer_list>
 
 #include "base/status.h"
 #include "base/wire.h"
@@ -13,7 +14,10 @@ using Secret = std::array<std::byte, 32>;
 using Mac = std::array<std::byte, 32>;
 using Nonce = std::array<std::byte, 32>;
 
+// Throws std::bad_alloc where OpenSSL has no memory or no SHA-256.
 [[nodiscard]] Mac hmac_sha256(const Secret& key, ByteView message);
+// The same over the parts one after the other, without copying them together.
+[[nodiscard]] Mac hmac_sha256_of_parts(const Secret& key, std::initializer_list<ByteView> parts);
 // Fails only if the system has no randomness.
 Status random_bytes(std::span<std::byte> target);
 [[nodiscard]] bool equal_in_constant_time(ByteView a, ByteView b);

@@ -1,8 +1,10 @@
 // TCP and Unix sockets, close-on-exec and non-blocking, with errors that name the address. No protocol.
 #pragma once
 
+#include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,19 +27,24 @@ class SocketAddress {
   static std::optional<SocketAddress> parse(std::string_view text, uint16_t port);
   static std::optional<SocketAddress> from_system(const sockaddr* address);  // not IP: nothing
 
-  [[nodiscard]] int family() const { return storage_.ss_family; }  // AF_INET or AF_INET6
+  [[nodiscard]] int family() const { return system_.any.ss_family; }  // AF_INET or AF_INET6
   [[nodiscard]] uint16_t port() const;
   [[nodiscard]] SocketAddress with_port(uint16_t port) const;
   [[nodiscard]] ByteView address_bytes() const;  // 4 or 16
   [[nodiscard]] bool is_loopback() const;
   [[nodiscard]] bool is_link_local() const;
   [[nodiscard]] std::string text() const;  // "10.0.0.1:4711", "[fd00::1]:4711"
-  [[nodiscard]] const sockaddr* system() const { return reinterpret_cast<const sockaddr*>(&storage_); }
+  [[nodiscard]] const sockaddr* system() const { return reinterpret_cast<const sockaddr*>(&system_); }
   [[nodiscard]] socklen_t system_size() const;
   bool operator==(const SocketAddress& other) const;
 
  private:
-  sockaddr_storage storage_{};
+  union System {  // a union, since the compiler may assume that other references to these types never meet
+    sockaddr_storage any;
+    sockaddr_in ipv4;
+    sockaddr_in6 ipv6;
+  };
+  System system_{};
 };
 
 void write_address(Writer& writer, const SocketAddress& address);
@@ -50,10 +57,15 @@ struct Listener {
   uint16_t port = 0;
 };
 Result<Listener> listen_tcp(const std::optional<SocketAddress>& address, uint16_t port);
+// One listening socket for each address, all on the same port. Addresses on which none can be had are left out with a
+// log line; fails if none is left, or if a port that was asked for (not 0) is taken on any of them.
+Result<std::vector<Listener>> listen_tcp_on(const std::vector<SocketAddress>& addresses, uint16_t port);
 
-// Starts to connect; the result becomes writable when the connection stands or failed (ask connect_error).
+// Starts to connect; the result becomes writable when the connection stands or failed (ask connect_error). Where it fails
+// at once errno says why, too.
 Result<Fd> start_connect(const SocketAddress& address);
-// 0, or the errno with which connecting ended.
+// 0, or the errno with which connecting ended. A socket that was connected to itself (a port of the ephemeral range where
+// nobody listens) counts as ECONNREFUSED.
 int connect_error(int fd);
 
 // Settings of every TCP connection of the library: no delay, keepalive 2/2/5.
@@ -66,6 +78,10 @@ std::string peer_text(int fd);
 // real ones; loopback only if there is nothing else. Link-local addresses never. Ports are 0.
 // selection: RONDE_SOCKET_IFNAME ("eth0,ib0"; "^docker0,lo" excludes; "=eth0" exact names, else prefixes; empty: automatic).
 // family: 0 any, AF_INET, AF_INET6. rondeInvalidUsage when a selection leaves nothing, with the names that there are.
+// rondeSystemError when no interface is up at all.
 Result<std::vector<SocketAddress>> local_addresses(std::string_view selection, int family);
+
+// True if the address is one of this host's own, loopback included.
+[[nodiscard]] bool is_local_address(const SocketAddress& address);
 
 }  // namespace ronde

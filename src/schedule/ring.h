@@ -11,7 +11,8 @@ namespace ronde::schedule {
 
 class Ring {
  public:
-  static constexpr bool kChunkPerRank = true;  // n chunks; else the whole range is one chunk
+  static constexpr bool kChunkPerRank = true;        // n chunks; else the whole range is one chunk
+  static constexpr bool kPartialsAreInputs = false;  // what is not final has been through a reduction
 
   Ring(int n, int position) : n_(n), position_(position) {}
 

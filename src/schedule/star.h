@@ -9,6 +9,7 @@ namespace ronde::schedule {
 class Star {
  public:
   static constexpr bool kChunkPerRank = false;
+  static constexpr bool kPartialsAreInputs = true;  // what is not final is somebody's input as it was
 
   Star(int n, int position) : n_(n), position_(position) {}
 

@@ -37,8 +37,8 @@ struct LinkStep {
 // One step of a schedule over windows (memory of a rank that the others of its node can read), for one piece.
 enum class WindowAction : uint8_t {
   publish,  // copy the parts of the own input that others need into the own window, and say so
-  combine,  // wait until all have published the piece; combine `part` over all ranks; write it to the output and, if
-            // `share`, to the own window, and say so
+  combine,  // wait until all have published the piece; combine over all ranks; write to the output and, unless `whole`,
+            // to the own window, and say so
   fetch,    // wait until `peer` has combined its part; copy that part from its window to the output
 };
 

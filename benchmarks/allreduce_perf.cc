@@ -1,0 +1,34 @@
+// Measures and checks rondeAllReduce.
+#include "common/collective.h"
+
+namespace {
+
+class AllReduce final : public perf::Collective {
+ public:
+  const char* program() const override { return "allreduce_perf"; }
+  const char* description() const override {
+    return "Measures and checks allreduce, with the flags and columns of nccl-tests.";
+  }
+  const char* function() const override { return "rondeAllReduce"; }
+  bool reduces() const override { return true; }
+
+  perf::Shape shape(std::size_t bytes, std::size_t element_bytes, int /*nranks*/) const override {
+    const std::size_t count = bytes / element_bytes;
+    return {count * element_bytes, count, count, count, 0};
+  }
+
+  double bus_factor(int nranks) const override { return 2.0 * (nranks - 1) / nranks; }
+
+  rondeResult_t start(const perf::Call& call) const override {
+    return rondeAllReduce(call.send, call.recv, call.count, call.type, call.op, call.comm, call.stream);
+  }
+
+  std::vector<perf::Segment> expected(const perf::Shape& shape, int /*rank*/, int /*nranks*/,
+                                      int /*root*/) const override {
+    return {{perf::Segment::kReduced, 0, shape.count}};
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return perf::perf_main(AllReduce(), argc, argv); }

@@ -1,0 +1,57 @@
+// Names, widths and number formats of the element types and reductions, as the command line and the table show them.
+// The conversions are written here again, on purpose: what checks the library must not share its code.
+#ifndef BENCHMARKS_COMMON_DATA_TYPES_H_
+#define BENCHMARKS_COMMON_DATA_TYPES_H_
+
+#include <ronde/ronde.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace perf {
+
+enum class Kind { kSigned, kUnsigned, kFloat };
+
+struct TypeInfo {
+  rondeDataType_t type;
+  const char* name;
+  std::size_t bytes;
+  Kind kind;
+  // Floats only: stored mantissa bits, exponent bias, greatest finite bits without sign, bits of what lies beyond.
+  int mantissa_bits;
+  int bias;
+  std::uint64_t greatest_finite;
+  std::uint64_t overflow;
+};
+
+struct OpInfo {
+  rondeRedOp_t op;
+  const char* name;
+};
+
+const std::vector<TypeInfo>& all_types();
+const std::vector<OpInfo>& all_ops();
+const TypeInfo& type_info(rondeDataType_t type);
+const char* op_name(rondeRedOp_t op);
+std::optional<rondeDataType_t> type_from_name(std::string_view name);
+std::optional<rondeRedOp_t> op_from_name(std::string_view name);
+
+// The value of bits of a float type. Exact.
+double decode(const TypeInfo& type, std::uint64_t bits);
+
+// Rounds to nearest, ties to even; too great becomes infinity, or the greatest finite value for float8.
+std::uint64_t encode(const TypeInfo& type, double value);
+
+// Elements in memory, in the byte order of this machine.
+std::uint64_t load_bits(const TypeInfo& type, const std::byte* from);
+void store_bits(const TypeInfo& type, std::uint64_t bits, std::byte* to);
+
+// How many representable values lie between a and b; +0 and -0 are the same value. NaN is infinitely far.
+std::uint64_t ulps_between(const TypeInfo& type, std::uint64_t a, std::uint64_t b);
+
+}  // namespace perf
+
+#endif  // BENCHMARKS_COMMON_DATA_TYPES_H_

@@ -1,0 +1,46 @@
+#include "common/environment.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <cstdlib>
+
+namespace perf {
+
+std::optional<Flip> flip_from_environment(std::string* error) {
+  const char* text = std::getenv(kFlipVariable);
+  if (text == nullptr) return std::nullopt;
+  unsigned long long numbers[3] = {};
+  const char* at = text;
+  for (int i = 0; i < 3; ++i) {
+    char* end = nullptr;
+    if (std::isdigit(static_cast<unsigned char>(*at)) != 0) numbers[i] = std::strtoull(at, &end, 10);
+    if (end == nullptr || *end != (i < 2 ? ':' : '\0')) {
+      *error = fmt::format("{}=\"{}\" is not rank:size:index, three numbers", kFlipVariable, text);
+      return std::nullopt;
+    }
+    at = end + 1;
+  }
+  return Flip{static_cast<int>(numbers[0]), numbers[1], numbers[2]};
+}
+
+std::string launcher_with_several_processes() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", "WORLD_SIZE"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr && std::atoi(value) > 1) return fmt::format("{}={}", name, value);
+  }
+  return {};
+}
+
+std::map<std::string, std::string> library_settings() {
+  std::map<std::string, std::string> settings;
+  for (const char* name : {"RONDE_ALGO", "RONDE_PROTO", "RONDE_TRANSPORT", "RONDE_RING_ORDER", "RONDE_ACCUMULATE",
+                           "RONDE_REPRODUCIBLE", "RONDE_SOCKET_IFNAME", "RONDE_SOCKET_FAMILY", "RONDE_NCHANNELS",
+                           "RONDE_TCP_CONNECTIONS", "RONDE_CALIBRATION_FILE", "RONDE_LATE_TIMEOUT", "RONDE_SHM_LIMIT",
+                           "RONDE_SPIN", "RONDE_TLS", "RONDE_DEBUG", "RONDE_TOPO_FILE"}) {
+    if (const char* value = std::getenv(name)) settings[name] = value;
+  }
+  return settings;
+}
+
+}  // namespace perf

@@ -1,0 +1,32 @@
+// All that the benchmark programs read from the environment themselves. What the library reads is the library's matter.
+#ifndef BENCHMARKS_COMMON_ENVIRONMENT_H_
+#define BENCHMARKS_COMMON_ENVIRONMENT_H_
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace perf {
+
+// A hook for tests of the check itself: "rank:size:index" flips one byte of a result before it is checked.
+inline constexpr const char* kFlipVariable = "RONDE_PERF_FLIP";
+
+struct Flip {
+  int rank = 0;
+  std::size_t bytes = 0;  // the size as the table shows it
+  std::size_t index = 0;  // of the byte in the result
+};
+
+// The hook, if it is set. *error is filled if it is set to something else than three numbers.
+std::optional<Flip> flip_from_environment(std::string* error);
+
+// "VARIABLE=n" for the first variable by which a launcher says that it started n > 1 processes; empty if none does.
+std::string launcher_with_several_processes();
+
+// The library's settings that are set now. Never secrets: only names that are known to hold none.
+std::map<std::string, std::string> library_settings();
+
+}  // namespace perf
+
+#endif  // BENCHMARKS_COMMON_ENVIRONMENT_H_

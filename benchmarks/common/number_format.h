@@ -1,0 +1,17 @@
+// Numbers in columns of fixed width: decimals go first, then comes e-notation.
+#ifndef BENCHMARKS_COMMON_NUMBER_FORMAT_H_
+#define BENCHMARKS_COMMON_NUMBER_FORMAT_H_
+
+#include <string>
+
+namespace perf {
+
+// Right-aligned in width characters, with two decimals if they fit. Wider only if even "1e+09" does not fit.
+std::string to_width(double value, int width);
+
+// The same for a count, without decimals.
+std::string count_to_width(unsigned long long value, int width);
+
+}  // namespace perf
+
+#endif  // BENCHMARKS_COMMON_NUMBER_FORMAT_H_

@@ -1,0 +1,233 @@
+#include "common/options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <climits>
+
+#include "common/data_types.h"
+#include "common/environment.h"
+#include "common/sizes.h"
+
+namespace perf {
+namespace {
+
+// What must be read further once CLI11 has taken the command line apart.
+struct Texts {
+  std::string min_bytes;
+  std::string max_bytes;
+  std::string step_bytes;
+  std::string ops = "sum";
+  std::string types = "float";
+  int blocking = 0;
+  int average = 1;
+  int parallel_init = 0;
+};
+
+struct RefusedFlag {
+  const char* names;
+  const char* what;
+};
+
+constexpr RefusedFlag kRefused[] = {
+    {"-G,--cudagraph", "CUDA graphs"},
+    {"-R,--local_register", "registration of GPU buffers"},
+    {"-x,--cta_policy", "the policy for GPU thread blocks"},
+    {"-D,--device_implementation", "collectives called inside GPU kernels"},
+    {"-V,--device_cta_count", "the number of GPU thread blocks"},
+    {"-M,--memory_report", "the report of GPU memory"},
+};
+
+// Checks a range without showing it in the help, where it would push the text aside.
+CLI::Validator within(int least, int greatest) { return CLI::Range(least, greatest).description(""); }
+
+void add_size_flags(CLI::App& app, Options& o, Texts& t) {
+  app.add_option("-b,--minbytes", t.min_bytes, "smallest size in bytes; K, M, G binary, fractions allowed (32M)")
+      ->type_name("SIZE");
+  app.add_option("-e,--maxbytes", t.max_bytes, "greatest size (32M)")->type_name("SIZE");
+  app.add_option("-i,--stepbytes", t.step_bytes, "step between sizes (1M)")->type_name("SIZE");
+  app.add_option("-f,--stepfactor", o.step_factor, "factor between sizes instead of a step (off)")
+      ->check(within(1, 1 << 30));
+  app.add_option("-d,--datatype", t.types,
+                 "int8 uint8 int32 uint32 int64 uint64 half float double bfloat16 f8e4m3 f8e5m2, several with commas, "
+                 "or all (float)")
+      ->type_name("NAMES");
+  app.add_option("-o,--op", t.ops, "sum prod min max avg, several with commas, or all (sum)")->type_name("NAMES");
+  app.add_option("-r,--root", o.root, "root rank, for the programs that have one (0)")->check(within(0, INT_MAX));
+  app.add_option("-u,--unalign", o.unalign_elements, "elements between a page boundary and the buffers (0)")
+      ->check(within(0, 256));
+  app.add_option("--sizes-from", o.sizes_from,
+                 "instead of one size at a time: each step reduces all tensors of FILE, lines \"name elements\"")
+      ->type_name("FILE");
+}
+
+void add_run_flags(CLI::App& app, Options& o, Texts& t) {
+  app.add_option("-t,--nthreads", o.threads, "threads in each process (1)")->check(within(1, 4096));
+  app.add_option("-g,--ngpus", o.ranks_per_thread, "ranks in each thread, driven in groups (1)")
+      ->check(within(1, 4096));
+  app.add_option("-n,--iters", o.iterations, "timed iterations (20)")->check(within(1, INT_MAX));
+  app.add_option("-m,--agg_iters", o.calls_per_iteration, "calls in each iteration, in one group (1)")
+      ->check(within(1, 1 << 20));
+  app.add_option("-w,--warmup_iters,--warmup", o.warmup_iterations, "iterations before, not timed (1)")
+      ->check(within(0, INT_MAX));
+  app.add_option("-N,--run_cycles", o.cycles, "how often to run all sizes, 0 for ever (1)")->check(within(0, INT_MAX));
+  app.add_option("-p,--parallel_init", t.parallel_init, "accepted; threads always start in parallel (0)")
+      ->check(within(0, 1));
+  app.add_option("-c,--check", o.checks, "checked runs a size, 0: results are not checked (1)")
+      ->check(within(0, INT_MAX));
+  app.add_option("-z,--blocking", t.blocking,
+                 "after each iteration 1: wait and barrier, 2: wait, 3: wait and a barrier that is not timed (0)")
+      ->check(within(0, 3));
+  app.add_option("-y,--stream_null", o.null_stream, "0: calls are queued on a stream, 1: calls block (0)")
+      ->check(within(0, 1));
+  app.add_option("-T,--timeout", o.timeout_seconds, "seconds that a phase of one size may take, 0: no limit (0)")
+      ->check(within(0, INT_MAX));
+}
+
+void add_report_flags(CLI::App& app, Options& o, Texts& t) {
+  app.add_option("-a,--average", t.average,
+                 "times are those of 0: rank 0, 1: the mean, 2: minimum, 3: maximum of ranks (1)")
+      ->check(within(0, 3));
+  app.add_option("-C,--report_cputime", o.report_cpu_time, "1: show the time until the calls returned (0)")
+      ->check(within(0, 1));
+  app.add_option("-I,--per_iter_timing", o.per_iteration, "1: wait for and time each iteration, show its spread (0)")
+      ->check(within(0, 1));
+  app.add_option("-K,--per_iter_skip", o.per_iteration_skip, "first iterations that -I leaves out (0)")
+      ->check(within(0, INT_MAX));
+  app.add_option("-S,--report_timestamps,--timestamps", o.report_timestamps, "1: add the time of day to rows (0)")
+      ->check(within(0, 1));
+  app.add_option("-J,--output_file", o.json_file, "also write results as JSON; never overwrites, appends .0, .1")
+      ->type_name("FILE");
+  app.add_flag("--counters", o.counters, "after the table: bytes that one operation of each size moved, by rank");
+}
+
+void read_size(const std::string& text, const char* flag, std::size_t* bytes) {
+  if (text.empty()) return;
+  std::string why;
+  const auto size = parse_size(text, &why);
+  if (!size) throw CLI::ValidationError(flag, fmt::format("\"{}\": {}", text, why));
+  *bytes = *size;
+}
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  std::size_t from = 0;
+  for (std::size_t comma; (comma = text.find(',', from)) != std::string::npos; from = comma + 1) {
+    parts.push_back(text.substr(from, comma - from));
+  }
+  parts.push_back(text.substr(from));
+  return parts;
+}
+
+void read_names(const Texts& texts, Options& o) {
+  o.types.clear();
+  for (const std::string& name : split(texts.types)) {
+    if (name == "all") {
+      for (const TypeInfo& info : all_types()) o.types.push_back(info.type);
+    } else if (const auto type = type_from_name(name)) {
+      o.types.push_back(*type);
+    } else {
+      throw CLI::ValidationError("-d", fmt::format("there is no type \"{}\"; --help lists them", name));
+    }
+  }
+  o.ops.clear();
+  for (const std::string& name : split(texts.ops)) {
+    if (name == "all") {
+      for (const OpInfo& info : all_ops()) o.ops.push_back(info.op);
+    } else if (const auto op = op_from_name(name)) {
+      o.ops.push_back(*op);
+    } else {
+      throw CLI::ValidationError(
+          "-o", fmt::format("there is no reduction \"{}\"; use sum, prod, min, max, avg or all", name));
+    }
+  }
+}
+
+void check_together(const Options& o) {
+  if (!o.sizes_from.empty()) {
+    if (o.types.size() != 1 || o.ops.size() != 1) {
+      throw CLI::ValidationError("--sizes-from", "takes one type (-d) and one reduction (-o)");
+    }
+    return;
+  }
+  if (o.min_bytes > o.max_bytes) {
+    throw CLI::ValidationError("-b",
+                               fmt::format("{} bytes are more than -e, {} bytes; give both", o.min_bytes, o.max_bytes));
+  }
+  if (o.min_bytes == o.max_bytes) return;
+  if (o.step_factor == 1 && o.step_bytes == 0) throw CLI::ValidationError("-i", "a step of 0 never reaches -e");
+  if (o.step_factor > 1 && o.min_bytes == 0) {
+    throw CLI::ValidationError("-f", "a factor never gets away from -b 0; begin at 1 or more, or use -i");
+  }
+}
+
+void finish(const Texts& texts, Options& o) {
+  read_size(texts.min_bytes, "-b", &o.min_bytes);
+  read_size(texts.max_bytes, "-e", &o.max_bytes);
+  read_size(texts.step_bytes, "-i", &o.step_bytes);
+  read_names(texts, o);
+  o.blocking = static_cast<Blocking>(texts.blocking);
+  o.average = static_cast<Average>(texts.average);
+  if (o.per_iteration && o.per_iteration_skip >= o.iterations) {
+    throw CLI::ValidationError("-K", "leaves out all iterations; it must be less than -n");
+  }
+  check_together(o);
+}
+
+}  // namespace
+
+std::vector<std::size_t> sizes_of(const Options& o) {
+  std::vector<std::size_t> sizes;
+  for (std::size_t bytes = o.min_bytes; bytes <= o.max_bytes;) {
+    sizes.push_back(bytes);
+    if (bytes == o.max_bytes) break;
+    bytes = o.step_factor > 1 ? bytes * static_cast<std::size_t>(o.step_factor) : bytes + o.step_bytes;
+  }
+  return sizes;
+}
+
+CommandLine parse_command_line(const std::string& program, const std::string& description, int argc,
+                               const char* const* argv) {
+  Options options;
+  Texts texts;
+  CLI::App app(description, program);
+  app.get_formatter()->column_width(34);
+  app.footer(
+      fmt::format("Ranks are processes * threads * ranks in a thread; ronderun, mpirun, srun or torchrun start the "
+                  "processes.\nExit code: 0 right or not checked, 1 wrong results or an error, 2 wrong arguments.\n"
+                  "For tests of this program: {}=rank:size:index flips the byte at that index of the\n"
+                  "first checked result of that size on that rank.",
+                  kFlipVariable));
+  add_run_flags(app, options, texts);
+  add_size_flags(app, options, texts);
+  add_report_flags(app, options, texts);
+  for (CLI::Option* option : app.get_options()) {
+    const std::string type = option->get_type_name();
+    if (type == "INT" || type == "BOOLEAN") option->type_name("N");
+  }
+  std::vector<CLI::Option*> refused;
+  std::vector<std::string> ignored;
+  for (const RefusedFlag& flag : kRefused) {
+    refused.push_back(app.add_option(flag.names, ignored)->expected(0, 1)->group(""));
+  }
+  CommandLine result;
+  try {
+    app.parse(argc, argv);
+    for (std::size_t i = 0; i < refused.size(); ++i) {
+      if (refused[i]->count() == 0) continue;
+      throw CLI::ValidationError(kRefused[i].names,
+                                 fmt::format("sets {}; host memory has none, leave the flag out", kRefused[i].what));
+    }
+    finish(texts, options);
+    result.options = options;
+  } catch (const CLI::CallForHelp&) {
+    result.help = app.help();
+  } catch (const CLI::ParseError& error) {
+    result.exit_code = 2;
+    result.error = fmt::format("{}: {}. {} --help shows the flags.\n", program, error.what(), program);
+  }
+  return result;
+}
+
+}  // namespace perf

@@ -1,0 +1,229 @@
+// The main program of every *_perf: who am I, which ranks do I have, measure, report.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "common/collective.h"
+#include "common/crew.h"
+#include "common/environment.h"
+#include "common/gather.h"
+#include "common/json_report.h"
+#include "common/measure.h"
+#include "common/memory.h"
+#include "common/options.h"
+#include "common/report.h"
+#include "common/team.h"
+#include "common/trace_run.h"
+
+namespace perf {
+namespace {
+
+void print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+// What all threads of the process share. Written by the first thread alone, read when all have ended.
+struct Job {
+  const Collective& collective;
+  const Options& options;
+  rondeWorld_t world;
+  rondeUniqueId id;
+  std::vector<Tensor> tensors;  // with --sizes-from
+  std::optional<Flip> flip;
+  Totals totals;
+
+  int ranks_per_process() const { return options.threads * options.ranks_per_thread; }
+  int nranks() const { return world.nranks * ranks_per_process(); }
+};
+
+// The whole run of one thread. Reports to stdout if it has rank 0, and into job.totals if it is the first thread.
+class RankThread {
+ public:
+  RankThread(Job& job, int thread, Progress* progress)
+      : job_(job),
+        first_(thread == 0),
+        team_(job.options.ranks_per_thread, job.nranks(), job.options.null_stream, progress) {}
+
+  void run() {
+    team_.join(job_.id);
+    team_.enter("gathering ranks", 0);
+    std::vector<RankInfo> ranks = gather_ranks(team_);
+    if (team_.is_root()) print(opening(job_.collective.program(), job_.options, ranks));
+    if (first_) job_.totals.ranks = std::move(ranks);
+    job_.options.sizes_from.empty() ? run_sizes() : run_tensors();
+    team_.enter("saying goodbye", 0);
+    team_.barrier();
+  }
+
+  void abort() { team_.abort(); }
+
+ private:
+  void run_tensors() {
+    const std::size_t needed = trace_buffer_bytes(job_.options, job_.tensors);
+    if (const std::size_t greatest = agreed_buffer_bytes(); needed > greatest) {
+      throw std::runtime_error(fmt::format(
+          "all tensors need {} bytes in each of 2 buffers a rank, memory has room for {}", needed, greatest));
+    }
+    const TraceResult result = run_trace(job_.collective, job_.options, job_.tensors, team_);
+    if (team_.is_root()) print(trace_report(job_.options, job_.tensors, result));
+    if (!first_) return;
+    job_.totals.step_us = result.step_us;
+    job_.totals.add_bus_bandwidth(result.bus_bandwidth);
+    job_.totals.wrong = result.wrong;
+    job_.totals.out_of_bounds = result.out_of_bounds;
+  }
+
+  void run_sizes() {
+    const std::size_t max_bytes = agreed_max_bytes();
+    Measure measure(job_.collective, job_.options, max_bytes, job_.flip, team_);
+    if (team_.is_root()) print(table_head(job_.options));
+    for (int cycle = 0; job_.options.cycles == 0 || cycle < job_.options.cycles; ++cycle) {
+      for_each_size(max_bytes, measure, [&](std::size_t bytes) { add(measure.run(bytes)); });
+    }
+    std::vector<CounterRow> counters;
+    if (job_.options.counters) {
+      for_each_size(max_bytes, measure, [&](std::size_t bytes) {
+        const std::vector<CounterRow> rows = measure.count_traffic(bytes);
+        counters.insert(counters.end(), rows.begin(), rows.end());
+      });
+      if (team_.is_root()) print(counters_table(counters));
+    }
+    if (!first_) return;
+    job_.totals.counters = std::move(counters);
+    job_.totals.out_of_bounds = measure.out_of_bounds();
+  }
+
+  template <typename Act>
+  void for_each_size(std::size_t max_bytes, Measure& measure, const Act& act) {
+    for (rondeDataType_t type : job_.options.types) {
+      for (rondeRedOp_t op : job_.options.ops) {
+        measure.select(type, op);
+        for (std::size_t bytes : sizes_of(job_.options)) {
+          if (bytes <= max_bytes) act(bytes);
+        }
+      }
+    }
+  }
+
+  void add(const Row& row) {
+    if (team_.is_root()) print(table_row(row, job_.options));
+    if (!first_) return;
+    job_.totals.wrong += row.out_of_place.wrong.value_or(0) + row.in_place.wrong.value_or(0);
+    job_.totals.add_bus_bandwidth(row.out_of_place.bus_bandwidth);
+    job_.totals.add_bus_bandwidth(row.in_place.bus_bandwidth);
+    // An endless run must not fill the memory with rows that nobody will read.
+    if (job_.options.cycles > 0) job_.totals.rows.push_back(row);
+  }
+
+  // What one of the two buffers of a rank may have, on every host.
+  std::size_t agreed_buffer_bytes() {
+    // Where the launcher does not tell, all of them may be on this host.
+    const int processes_here = job_.world.local_nranks > 0 ? job_.world.local_nranks : job_.world.nranks;
+    const auto buffers = static_cast<std::size_t>(2 * job_.ranks_per_process() * processes_here);
+    std::vector<double> greatest = {static_cast<double>(greatest_buffer(buffers))};
+    team_.reduce(&greatest, rondeMin);
+    return static_cast<std::size_t>(std::min(greatest[0], 9e18));
+  }
+
+  // The greatest size that is asked for and fits into memory.
+  std::size_t agreed_max_bytes() {
+    const std::size_t greatest = agreed_buffer_bytes();
+    if (job_.options.max_bytes <= greatest) return job_.options.max_bytes;
+    if (team_.is_root()) print(fmt::format("# Sizes above {} bytes are left out: memory is too small\n", greatest));
+    return greatest;
+  }
+
+  Job& job_;
+  const bool first_;
+  Team team_;
+};
+
+// Returns what went wrong, or an empty string.
+std::string run_thread(Job& job, int thread, Progress* progress) {
+  RankThread ranks(job, thread, progress);
+  try {
+    ranks.run();
+    return {};
+  } catch (const LibraryError& error) {
+    ranks.abort();
+    return error.what();
+  } catch (const std::exception& error) {
+    ranks.abort();
+    return fmt::format("rank {}: {} ({}, {} bytes)", progress->first_rank(), error.what(), progress->phase(),
+                       progress->bytes());
+  }
+}
+
+int fail(const Collective& collective, int exit_code, const std::string& text) {
+  std::fprintf(stderr, "%s: %s\n", collective.program(), text.c_str());
+  return exit_code;
+}
+
+// Finds the place of this process, or says why it cannot go on.
+std::string find_world(Job* job) {
+  job->world.size = sizeof(job->world);
+  const rondeResult_t result = rondeGetWorldFromEnv(&job->world, &job->id);
+  if (result != rondeSuccess) {
+    return fmt::format("cannot find the other processes: {}: {}", rondeGetErrorString(result),
+                       rondeGetLastError(nullptr));
+  }
+  const std::string launcher = launcher_with_several_processes();
+  if (job->world.nranks == 1 && !launcher.empty()) {
+    return fmt::format(
+        "a launcher started several processes ({}) but the library sees one rank; refuses to run many single-rank "
+        "jobs. "
+        "Start with ronderun, mpirun, srun or torchrun itself, or unset that variable",
+        launcher);
+  }
+  return {};
+}
+
+int report_end(const Job& job, const JsonReport& json) {
+  const bool root = job.world.rank == 0;
+  const bool failed = !job.totals.errors.empty();
+  const std::string program = job.collective.program();
+  if (root) print(failed ? last_line(program, job.totals) : closing(program, job.totals));
+  if (root && !job.options.json_file.empty()) {
+    std::string why;
+    if (write_new_file(job.options.json_file, to_json(json), &why).empty()) {
+      return fail(job.collective, 1, fmt::format("cannot write {}: {}", job.options.json_file, why));
+    }
+  }
+  return !failed && job.totals.right() ? 0 : 1;
+}
+
+}  // namespace
+
+int perf_main(const Collective& collective, int argc, const char* const* argv) {
+  const CommandLine line = parse_command_line(collective.program(), collective.description(), argc, argv);
+  std::fputs(line.help.c_str(), stdout);
+  std::fputs(line.error.c_str(), stderr);
+  if (!line.options) return line.exit_code;
+  const Options& options = *line.options;
+  Job job{collective, options, {}, {}, {}, {}, {}};
+  std::string error;
+  job.flip = flip_from_environment(&error);
+  if (!error.empty()) return fail(collective, 2, error);
+  if (!options.sizes_from.empty()) {
+    auto tensors = read_trace(options.sizes_from, &error);
+    if (!tensors) return fail(collective, 2, "--sizes-from: " + error);
+    job.tensors = std::move(*tensors);
+  }
+  error = find_world(&job);
+  if (!error.empty()) return fail(collective, 1, error);
+  job.totals.checked = options.checks > 0;
+  const JsonReport json{collective.program(), {argv, argv + argc}, now_text(), options, job.totals};
+  const CrewOptions crew{collective.program(), options.threads, job.world.rank * job.ranks_per_process(),
+                         options.ranks_per_thread, options.timeout_seconds};
+  job.totals.errors =
+      run_crew(crew, [&job](int thread, Progress* progress) { return run_thread(job, thread, progress); });
+  return report_end(job, json);
+}
+
+}  // namespace perf

@@ -1,0 +1,216 @@
+// Communicators of ronde.h: making, asking, ending.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "api/group.h"
+#include "api/handles.h"
+#include "api/options.h"
+#include "base/crypto.h"
+#include "bootstrap/rendezvous.h"
+
+namespace ronde::api {
+namespace {
+
+constexpr size_t kNameBytes = 63;
+
+Status check_rank(int nranks, int rank) {
+  if (nranks < 1) return {rondeInvalidArgument, fmt::format("nranks is {}: at least 1 is needed", nranks)};
+  if (rank >= 0 && rank < nranks) return {};
+  return {rondeInvalidArgument, fmt::format("rank {} is not one of 0 to {}", rank, nranks - 1)};
+}
+
+CommunicatorOptions make_options(const Settings& settings, const rondeConfig_t* config, int nranks, int rank) {
+  CommunicatorOptions options;
+  options.nranks = nranks;
+  options.rank = rank;
+  options.settings = settings;
+  if (config != nullptr && config->commName != nullptr) {
+    options.name.assign(config->commName, strnlen(config->commName, kNameBytes));
+  }
+  return options;
+}
+
+Deadline deadline_of(const Settings& settings) {
+  return Deadline::after(std::chrono::seconds(settings.init_timeout_s));
+}
+
+Result<rondeComm_t> finish(Result<std::unique_ptr<Communicator>> made) {
+  if (!made.ok()) return made.status();
+  auto handle = std::make_unique<rondeComm>();
+  handle->communicator = std::move(*made);
+  return handle.release();
+}
+
+Result<rondeComm_t> make_rank(const UniqueId& id, CommunicatorOptions options) {
+  const Deadline deadline = deadline_of(options.settings);
+  options.job = id.job;
+  options.secret = id.secret;
+  RONDE_ASSIGN(std::unique_ptr<Rendezvous> rendezvous, join(process().loop(), id, options.nranks, options.rank,
+                                                            rendezvous_options(options.settings), deadline));
+  return finish(Communicator::create(process(), std::move(options), std::move(rendezvous), deadline));
+}
+
+Status init_rank(rondeComm_t* comm, int nranks, const rondeUniqueId& packed, int rank, const rondeConfig_t* config) {
+  RONDE_TRY(not_null(comm, "rondeCommInitRank", "comm"));
+  RONDE_TRY(check_rank(nranks, rank));
+  RONDE_ASSIGN(const UniqueId id, UniqueId::unpack(packed));
+  RONDE_ASSIGN(const Settings settings, settings_with(config));
+  CommunicatorOptions options = make_options(settings, config, nranks, rank);
+  const auto make = [comm, id, options]() -> Status {
+    RONDE_ASSIGN(*comm, make_rank(id, options));
+    return {};
+  };
+  if (!group_of_thread().open()) return make();
+  group_of_thread().inits.emplace_back(make);
+  return {};
+}
+
+// All ranks of one process: no id, no sockets. One thread for each, as every one waits for the others.
+Status init_all(rondeComm_t* comms, int nranks, const int* devices) {
+  RONDE_TRY(not_null(comms, "rondeCommInitAll", "comms"));
+  RONDE_TRY(check_rank(nranks, 0));
+  for (int i = 0; devices != nullptr && i < nranks; ++i) {
+    if (devices[i] == RONDE_DEVICE_HOST) continue;
+    return {rondeInvalidArgument, fmt::format("rondeCommInitAll: device {} of rank {}: this build has host memory only "
+                                              "(RONDE_DEVICE_HOST)",
+                                              devices[i], i)};
+  }
+  RONDE_ASSIGN(const Settings settings, settings_with(nullptr));
+  uint64_t job = 0;
+  RONDE_TRY(random_bytes(std::as_writable_bytes(std::span(&job, 1))));
+  Secret secret{};
+  RONDE_TRY(random_bytes(secret));
+  auto rendezvous = local_rendezvous(nranks);
+  std::vector<rondeComm_t> made(static_cast<size_t>(nranks), nullptr);
+  const auto make = [&](size_t rank) -> Status {
+    CommunicatorOptions options = make_options(settings, nullptr, nranks, static_cast<int>(rank));
+    options.job = job;
+    options.secret = secret;
+    RONDE_ASSIGN(made[rank],
+                 finish(Communicator::create(process(), options, std::move(rendezvous[rank]), deadline_of(settings))));
+    return {};
+  };
+  std::vector<std::function<Status()>> inits;
+  for (size_t rank = 0; rank < made.size(); ++rank) inits.emplace_back([&make, rank] { return make(rank); });
+  const Status status = run_together(inits);
+  if (!status.ok()) {
+    for (rondeComm_t comm : made) delete comm;
+    return status;
+  }
+  std::copy(made.begin(), made.end(), comms);
+  return {};
+}
+
+}  // namespace
+}  // namespace ronde::api
+
+using ronde::Status;
+using ronde::api::check_comm;
+using ronde::api::guarded;
+using ronde::api::not_null;
+
+rondeResult_t rondeCommInitRank(rondeComm_t* comm, int nranks, rondeUniqueId id, int rank) {
+  return rondeCommInitRankConfig(comm, nranks, id, rank, nullptr);
+}
+
+rondeResult_t rondeCommInitRankConfig(rondeComm_t* comm, int nranks, rondeUniqueId id, int rank,
+                                      rondeConfig_t* config) {
+  return guarded([&] {
+    const Status status = ronde::api::init_rank(comm, nranks, id, rank, config);
+    ronde::api::OpenGroup& group = ronde::api::group_of_thread();
+    if (!status.ok() && group.open() && group.first_error.ok()) group.first_error = status;
+    return status;
+  });
+}
+
+rondeResult_t rondeCommInitAll(rondeComm_t* comms, int nranks, const int* devices) {
+  return guarded([&] { return ronde::api::init_all(comms, nranks, devices); });
+}
+
+rondeResult_t rondeCommFinalize(rondeComm_t comm) {
+  return guarded([&]() -> Status {
+    RONDE_TRY(check_comm(comm, "rondeCommFinalize"));
+    ronde::api::process().worker().wait_for(*comm->communicator);
+    return comm->communicator->finalize();
+  });
+}
+
+rondeResult_t rondeCommDestroy(rondeComm_t comm) {
+  return guarded([&]() -> Status {
+    if (comm == nullptr) return {};
+    RONDE_TRY(check_comm(comm, "rondeCommDestroy"));
+    ronde::api::process().worker().wait_for(*comm->communicator);
+    delete comm;
+    return {};
+  });
+}
+
+rondeResult_t rondeCommAbort(rondeComm_t comm) {
+  return guarded([&]() -> Status {
+    RONDE_TRY(check_comm(comm, "rondeCommAbort"));
+    comm->communicator->abort();
+    return {};
+  });
+}
+
+rondeResult_t rondeCommGetAsyncError(rondeComm_t comm, rondeResult_t* async_error) {
+  return guarded([&]() -> Status {
+    RONDE_TRY(check_comm(comm, "rondeCommGetAsyncError"));
+    RONDE_TRY(not_null(async_error, "rondeCommGetAsyncError", "async_error"));
+    *async_error = comm->communicator->first_error().code();
+    return {};
+  });
+}
+
+rondeResult_t rondeCommCount(const rondeComm_t comm, int* count) {
+  return guarded([&]() -> Status {
+    RONDE_TRY(check_comm(comm, "rondeCommCount"));
+    RONDE_TRY(not_null(count, "rondeCommCount", "count"));
+    *count = comm->communicator->nranks();
+    return {};
+  });
+}
+
+rondeResult_t rondeCommUserRank(const rondeComm_t comm, int* rank) {
+  return guarded([&]() -> Status {
+    RONDE_TRY(check_comm(comm, "rondeCommUserRank"));
+    RONDE_TRY(not_null(rank, "rondeCommUserRank", "rank"));
+    *rank = comm->communicator->rank();
+    return {};
+  });
+}
+
+rondeResult_t rondeCommDevice(const rondeComm_t comm, int* device) {
+  return guarded([&]() -> Status {
+    RONDE_TRY(check_comm(comm, "rondeCommDevice"));
+    RONDE_TRY(not_null(device, "rondeCommDevice", "device"));
+    *device = RONDE_DEVICE_HOST;
+    return {};
+  });
+}
+
+rondeResult_t rondeCommGetTraffic(rondeComm_t comm, rondeTraffic_t* traffic, int capacity, int* number) {
+  return guarded([&]() -> Status {
+    RONDE_TRY(check_comm(comm, "rondeCommGetTraffic"));
+    RONDE_TRY(not_null(number, "rondeCommGetTraffic", "number"));
+    const std::vector<ronde::TransportTraffic> all = comm->communicator->traffic();
+    const int filled = std::min(capacity, static_cast<int>(all.size()));
+    if (filled > 0) RONDE_TRY(not_null(traffic, "rondeCommGetTraffic", "traffic"));
+    for (int i = 0; i < filled; ++i) {
+      rondeTraffic_t& entry = traffic[i];
+      const ronde::TransportTraffic& found = all[static_cast<size_t>(i)];
+      if (entry.size < sizeof(rondeTraffic_t)) {
+        return {rondeInvalidArgument, "rondeCommGetTraffic: set size = sizeof(rondeTraffic_t) in each entry first"};
+      }
+      std::memset(entry.transport, 0, sizeof entry.transport);
+      found.transport.copy(entry.transport, sizeof entry.transport - 1);
+      entry.sent_bytes = found.sent.payload;
+      entry.received_bytes = found.received.payload;
+      entry.sent_header_bytes = found.sent.heads;
+      entry.received_header_bytes = found.received.heads;
+    }
+    *number = filled;
+    return {};
+  });
+}

@@ -1,0 +1,26 @@
+// The group that the calling thread has open, if any: what was called since rondeGroupStart.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "api/handles.h"
+
+namespace ronde::api {
+
+struct OpenGroup {
+  int depth = 0;
+  std::vector<GroupCall> calls;
+  std::vector<std::function<Status()>> inits;  // each makes one rank, and blocks until the others are there
+  Status first_error;                          // of a call inside the group
+
+  [[nodiscard]] bool open() const { return depth > 0; }
+};
+
+OpenGroup& group_of_thread();
+
+// Runs the makers of several ranks, each in a thread of its own, since every one waits for the others; all have ended when
+// it returns. The first error.
+Status run_together(const std::vector<std::function<Status()>>& inits);
+
+}  // namespace ronde::api

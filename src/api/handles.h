@@ -1,0 +1,53 @@
+// What the opaque handles of ronde.h point to, and the one Process object.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/communicator.h"
+#include "runtime/group.h"
+#include "runtime/process.h"
+#include "runtime/worker.h"
+
+struct rondeComm {
+  static constexpr unsigned kMagic = 0x436f6d6d;
+  unsigned magic = kMagic;
+  std::unique_ptr<ronde::Communicator> communicator;
+  ~rondeComm() { magic = 0; }
+};
+
+struct rondeStream {
+  static constexpr unsigned kMagic = 0x5374726d;
+  explicit rondeStream(ronde::Worker& worker) : stream(worker) {}
+  unsigned magic = kMagic;
+  ronde::Stream stream;
+  ~rondeStream() { magic = 0; }
+};
+
+namespace ronde::api {
+
+// Made at the first call that needs it, ended when the library is unloaded or the process exits.
+Process& process();
+
+// Remembers the error for rondeGetLastError(NULL) of this thread; returns its code.
+rondeResult_t remember(const Status& status);
+const std::string& last_error_of_thread();
+
+// Runs the body of an API function: what it throws (the standard library's out of memory) becomes an error code.
+template <typename Body>
+rondeResult_t guarded(Body body) noexcept {
+  try {
+    const Status status = body();
+    return status.ok() ? rondeSuccess : remember(status);
+  } catch (const std::bad_alloc&) {
+    return rondeSystemError;
+  } catch (...) {
+    return rondeInternalError;
+  }
+}
+
+Status not_null(const void* pointer, const char* function, const char* argument);
+Status check_comm(rondeComm_t comm, const char* function);
+Status check_stream(rondeStream_t stream, const char* function);  // NULL is an error here
+
+}  // namespace ronde::api

@@ -1,0 +1,16 @@
+// From settings and configs to the options of bootstrap and runtime.
+#pragma once
+
+#include "base/settings.h"
+#include "bootstrap/rendezvous.h"
+#include "ronde/ronde.h"
+
+namespace ronde::api {
+
+RendezvousOptions rendezvous_options(const Settings& settings);
+
+// The environment's settings, overridden by a config (may be null). rondeInvalidArgument: the config was not initialized
+// or holds a value that is not allowed.
+Result<Settings> settings_with(const rondeConfig_t* config);
+
+}  // namespace ronde::api

@@ -1,0 +1,23 @@
+#include "base/host.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+namespace ronde {
+
+std::string boot_id() {
+  const Fd file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+  char text[64];
+  const ssize_t size = file.valid() ? ::read(file.get(), text, sizeof text) : 0;
+  return {text, size > 0 ? static_cast<size_t>(size) : 0};
+}
+
+std::string host_name() {
+  char name[256] = {};
+  if (::gethostname(name, sizeof name - 1) != 0) return "unknown host";
+  return name;
+}
+
+}  // namespace ronde

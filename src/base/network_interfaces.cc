@@ -1,0 +1,168 @@
+// The part of socket.h that looks at the interfaces of this host.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <sstream>
+
+#include "base/socket.h"
+
+namespace ronde {
+namespace {
+
+// Better is smaller.
+enum class Rank { default_route, real, virtual_bridge, loopback };
+
+struct InterfaceAddress {
+  std::string name;
+  SocketAddress address;
+  Rank rank = Rank::real;
+};
+
+std::set<std::string> default_route_interfaces() {
+  std::set<std::string> names;
+  std::string line;
+  // Iface Destination Gateway Flags RefCnt Use Metric Mask ...
+  std::ifstream ipv4("/proc/net/route");
+  while (std::getline(ipv4, line)) {
+    std::istringstream fields(line);
+    std::string name, destination, gateway, flags, references, use, metric, mask;
+    fields >> name >> destination >> gateway >> flags >> references >> use >> metric >> mask;
+    if (destination == "00000000" && mask == "00000000") names.insert(name);
+  }
+  // destination, its prefix length, source, its prefix length, next hop, metric, references, use, flags, name
+  std::ifstream ipv6("/proc/net/ipv6_route");
+  while (std::getline(ipv6, line)) {
+    std::istringstream fields(line);
+    std::string destination, prefix, skipped, name;
+    fields >> destination >> prefix;
+    for (int i = 0; i < 7; ++i) fields >> skipped;
+    fields >> name;
+    // "lo" stands there for the refusal of what no route fits.
+    if (prefix == "00" && destination == std::string(32, '0') && name != "lo") names.insert(name);
+  }
+  return names;
+}
+
+bool is_virtual_bridge(std::string_view name) {
+  static constexpr std::string_view kPrefixes[] = {"docker", "virbr",   "br-",  "veth", "cni",  "lxc", "lxd",
+                                                   "podman", "flannel", "cali", "kube", "vnet", "ifb"};
+  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+Result<std::vector<InterfaceAddress>> interface_addresses() {
+  ifaddrs* raw = nullptr;
+  if (getifaddrs(&raw) != 0) return system_error("cannot list the network interfaces", errno);
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> list(raw, &freeifaddrs);
+
+  const std::set<std::string> with_default_route = default_route_interfaces();
+  std::vector<InterfaceAddress> result;
+  for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
+    if ((entry->ifa_flags & IFF_UP) == 0 || (entry->ifa_flags & IFF_RUNNING) == 0) continue;
+    const auto address = SocketAddress::from_system(entry->ifa_addr);
+    if (!address || address->is_link_local()) continue;
+    InterfaceAddress found{entry->ifa_name, *address, Rank::real};
+    if ((entry->ifa_flags & IFF_LOOPBACK) != 0 || address->is_loopback()) {
+      found.rank = Rank::loopback;
+    } else if (with_default_route.contains(found.name)) {
+      found.rank = Rank::default_route;
+    } else if (is_virtual_bridge(found.name)) {
+      found.rank = Rank::virtual_bridge;
+    }
+    result.push_back(std::move(found));
+  }
+  return result;
+}
+
+// RONDE_SOCKET_IFNAME: an optional '^' (all but these), an optional '=' (whole names, not prefixes), then names.
+class Selection {
+ public:
+  explicit Selection(std::string_view text) {
+    given_ = !text.empty();
+    excludes_ = text.starts_with('^');
+    if (excludes_) text.remove_prefix(1);
+    exact_ = text.starts_with('=');
+    if (exact_) text.remove_prefix(1);
+    std::istringstream names{std::string(text)};
+    for (std::string name; std::getline(names, name, ',');)
+      if (!name.empty()) names_.push_back(name);
+  }
+  // Loopback counts only if there is nothing else, unless it was named.
+  [[nodiscard]] bool names_interfaces() const { return given_ && !excludes_; }
+  [[nodiscard]] bool takes(std::string_view interface) const {
+    if (!given_) return true;
+    const bool listed = std::any_of(names_.begin(), names_.end(), [&](const std::string& name) {
+      return exact_ ? interface == name : interface.starts_with(name);
+    });
+    return listed != excludes_;
+  }
+
+ private:
+  bool given_ = false;
+  bool excludes_ = false;
+  bool exact_ = false;
+  std::vector<std::string> names_;
+};
+
+const char* family_text(int family) {
+  if (family == AF_INET) return "IPv4 ";
+  return family == AF_INET6 ? "IPv6 " : "";
+}
+
+Status nothing_left(const std::vector<InterfaceAddress>& all, std::string_view selection, int family) {
+  std::vector<std::string> there;
+  for (const InterfaceAddress& one : all) {
+    std::string address = one.address.text();
+    address.resize(address.rfind(':'));
+    there.push_back(fmt::format("{} ({})", one.name, address));
+  }
+  const std::string what_there_is = there.empty() ? "none" : fmt::format("{}", fmt::join(there, ", "));
+  if (!selection.empty())
+    return {rondeInvalidUsage,
+            fmt::format("RONDE_SOCKET_IFNAME='{}' leaves no interface that is up and has an {}address; "
+                        "there are: {}",
+                        selection, family_text(family), what_there_is)};
+  if (family != 0)
+    return {rondeInvalidUsage,
+            fmt::format("RONDE_SOCKET_FAMILY allows {}addresses only, and no interface that is up has "
+                        "one; there are: {}",
+                        family_text(family), what_there_is)};
+  return {rondeSystemError, "no network interface is up and has an address, not even loopback (ip link set lo up)"};
+}
+
+}  // namespace
+
+Result<std::vector<SocketAddress>> local_addresses(std::string_view selection, int family) {
+  RONDE_ASSIGN(const std::vector<InterfaceAddress> all, interface_addresses());
+  const Selection chosen(selection);
+  std::vector<InterfaceAddress> usable;
+  for (const InterfaceAddress& one : all)
+    if (chosen.takes(one.name) && (family == 0 || one.address.family() == family)) usable.push_back(one);
+  if (usable.empty()) return nothing_left(all, selection, family);
+
+  std::stable_sort(usable.begin(), usable.end(), [](const InterfaceAddress& a, const InterfaceAddress& b) {
+    return std::pair(a.rank, a.address.family() == AF_INET6) < std::pair(b.rank, b.address.family() == AF_INET6);
+  });
+  const bool keep_loopback = chosen.names_interfaces() || usable.front().rank == Rank::loopback;
+  std::vector<SocketAddress> result;
+  for (const InterfaceAddress& one : usable)
+    if (one.rank != Rank::loopback || keep_loopback) result.push_back(one.address.with_port(0));
+  return result;
+}
+
+bool is_local_address(const SocketAddress& address) {
+  if (address.is_loopback()) return true;
+  const Result<std::vector<InterfaceAddress>> all = interface_addresses();
+  return all.ok() && std::any_of(all->begin(), all->end(), [&](const InterfaceAddress& one) {
+           return one.address.with_port(0) == address.with_port(0);
+         });
+}
+
+}  // namespace ronde

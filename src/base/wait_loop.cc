@@ -1,0 +1,191 @@
+#include "base/wait_loop.h"
+
+#include <poll.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace ronde {
+namespace {
+
+constexpr int kSleepCapMs = 100;
+// A sleep that ended by its cap just when somebody published: how long the ring may still be on its way.
+constexpr int kRingInFlightMs = 10;
+
+void count_lost_wakeup() { lost_wakeups().fetch_add(1, std::memory_order_relaxed); }
+
+inline void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Counts the looks that found nothing, and says when it is time to sleep.
+class Patience {
+ public:
+  explicit Patience(WaitPolicy policy) : policy_(policy) {}
+  void reset() { idle_ = 0; }
+  // False: sleep.
+  bool look_again() {
+    if (idle_ < policy_.spins) {
+      pause_briefly();
+    } else if (idle_ < policy_.spins + policy_.yields) {
+      sched_yield();
+    } else {
+      return false;
+    }
+    ++idle_;
+    return true;
+  }
+
+ private:
+  WaitPolicy policy_;
+  int idle_ = 0;
+};
+
+// Since when nothing moves; the clock is asked only when a sleep comes.
+class Stall {
+ public:
+  void reset() { known_ = false; }
+  Time since(Time now) {
+    if (!known_) since_ = now;
+    known_ = true;
+    return since_;
+  }
+
+ private:
+  bool known_ = false;
+  Time since_{};
+};
+
+// One pass over all unfinished tasks.
+struct Pass {
+  bool moved = false;
+  bool ended = false;
+  bool open = false;
+};
+
+Pass advance_all(std::span<Waiter> waiters) {
+  Pass pass;
+  for (Waiter& waiter : waiters) {
+    if (waiter.done) continue;
+    const Progress progress = waiter.task->advance();
+    waiter.done = progress == Progress::done;
+    pass.moved |= progress != Progress::blocked;
+    pass.ended |= waiter.done;
+    pass.open |= !waiter.done;
+  }
+  return pass;
+}
+
+// Sleeps on all doorbells and on wake_fd. True: something rang.
+bool sleep_on_all(std::span<const Waiter> waiters, int wake_fd, std::vector<pollfd>& fds, int timeout_ms) {
+  fds.clear();
+  for (const Waiter& waiter : waiters) {
+    if (!waiter.done) fds.push_back({waiter.doorbell->poll_fd(), POLLIN, 0});
+  }
+  if (wake_fd >= 0) fds.push_back({wake_fd, POLLIN, 0});
+  const bool rang = ::poll(fds.data(), fds.size(), timeout_ms) != 0;
+  for (const Waiter& waiter : waiters) {
+    if (!waiter.done) waiter.doorbell->drain();
+  }
+  return rang;
+}
+
+bool readable(int fd) {
+  pollfd one{fd, POLLIN, 0};
+  return fd >= 0 && ::poll(&one, 1, 0) > 0;
+}
+
+WaitPolicy calmest(std::span<const Waiter> waiters) {
+  WaitPolicy policy{1 << 30, 1 << 30};
+  for (const Waiter& waiter : waiters) {
+    policy.spins = std::min(policy.spins, waiter.policy.spins);
+    policy.yields = std::min(policy.yields, waiter.policy.yields);
+  }
+  return policy;
+}
+
+// Announces, looks again, sleeps if there is still nothing. Returns what the last look found.
+Pass sleep_once(std::span<Waiter> waiters, int wake_fd, Stall& stall, std::vector<pollfd>& fds) {
+  for (const Waiter& waiter : waiters) {
+    if (!waiter.done) waiter.doorbell->announce(waiter.task->waits_for());
+  }
+  Pass pass = advance_all(waiters);
+  if (pass.moved) {
+    for (const Waiter& waiter : waiters) waiter.doorbell->withdraw();
+    return pass;
+  }
+  const bool rang = sleep_on_all(waiters, wake_fd, fds, kSleepCapMs);
+  for (const Waiter& waiter : waiters) waiter.doorbell->withdraw();
+  pass = advance_all(waiters);
+  if (!rang && pass.moved && !sleep_on_all(waiters, wake_fd, fds, kRingInFlightMs)) count_lost_wakeup();
+  if (pass.moved) return pass;
+  const Time now = Clock::now();
+  for (const Waiter& waiter : waiters) {
+    if (!waiter.done) waiter.task->check_patience(stall.since(now), now);
+  }
+  return pass;
+}
+
+void drive(std::span<Waiter> waiters, int wake_fd, bool until_one_ends) {
+  std::vector<pollfd> fds;
+  Patience patience(calmest(waiters));
+  Stall stall;
+  for (;;) {
+    Pass pass = advance_all(waiters);
+    if (!pass.moved && pass.open && !patience.look_again()) pass = sleep_once(waiters, wake_fd, stall, fds);
+    if (pass.moved) {
+      patience.reset();
+      stall.reset();
+    }
+    if (!pass.open || (until_one_ends && (pass.ended || (!pass.moved && readable(wake_fd))))) return;
+  }
+}
+
+}  // namespace
+
+std::atomic<uint64_t>& lost_wakeups() {
+  static std::atomic<uint64_t> count{0};
+  return count;
+}
+
+void run_to_end(Waiter waiter) {
+  Task& task = *waiter.task;
+  Doorbell& doorbell = *waiter.doorbell;
+  Patience patience(waiter.policy);
+  Stall stall;
+  for (;;) {
+    Progress progress = task.advance();
+    if (progress == Progress::blocked && !patience.look_again()) {
+      doorbell.announce(task.waits_for());
+      progress = task.advance();
+      if (progress == Progress::blocked) {
+        const bool rang = doorbell.sleep(kSleepCapMs);
+        doorbell.withdraw();
+        progress = task.advance();
+        if (progress != Progress::blocked && !rang && !doorbell.sleep(kRingInFlightMs)) count_lost_wakeup();
+        if (progress == Progress::blocked) {
+          const Time now = Clock::now();
+          task.check_patience(stall.since(now), now);
+        }
+      } else {
+        doorbell.withdraw();
+      }
+    }
+    if (progress == Progress::done) return;
+    if (progress == Progress::moved) {
+      patience.reset();
+      stall.reset();
+    }
+  }
+}
+
+void run_all_to_end(std::span<Waiter> waiters) { drive(waiters, -1, false); }
+
+void run_until_one_ends(std::span<Waiter> waiters, int wake_fd) { drive(waiters, wake_fd, true); }
+
+}  // namespace ronde

@@ -1,0 +1,65 @@
+// How messages travel on a proved connection: length, bytes, MAC. The MAC covers direction, a counter of the messages and
+// all bytes, under the key of this connection: a message that was altered, left out, repeated or sent back fails.
+//
+//   length u32 | payload | HMAC-SHA-256 over {direction u8, counter u64, length u32, payload}
+//
+// Bytes only; no sockets, no clocks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/crypto.h"
+#include "base/wire.h"
+
+namespace ronde {
+
+enum class Direction : uint8_t { to_root = 1, to_member = 2 };
+
+// Shared, since the table of all ranks goes to each of them.
+using SharedBytes = std::shared_ptr<const Bytes>;
+
+inline constexpr size_t kFrameHeadBytes = 4;
+
+struct Frame {
+  std::array<std::byte, kFrameHeadBytes> head{};
+  SharedBytes payload;
+  Mac mac{};
+};
+
+class FrameSealer {
+ public:
+  FrameSealer(const Secret& session_key, Direction direction) : key_(session_key), direction_(direction) {}
+  // Payloads have at most 2^32 - 1 bytes. Frames must be sent in the order in which they were sealed.
+  [[nodiscard]] Frame seal(SharedBytes payload);
+
+ private:
+  Secret key_;
+  Direction direction_;
+  uint64_t counter_ = 0;
+};
+
+class FrameOpener {
+ public:
+  FrameOpener(const Secret& session_key, Direction direction, size_t most_bytes)
+      : key_(session_key), direction_(direction), most_bytes_(most_bytes) {}
+
+  // Takes bytes as they come and appends the messages that are complete and right. Memory grows with the bytes that
+  // came, not with what a length announces. False: the connection is worth nothing any more; problem() says why.
+  [[nodiscard]] bool feed(ByteView bytes, std::vector<Bytes>& messages);
+  [[nodiscard]] const char* problem() const { return problem_; }
+  void set_most_bytes(size_t most_bytes) { most_bytes_ = most_bytes; }
+
+ private:
+  bool refuse(const char* why);
+
+  Secret key_;
+  Direction direction_;
+  size_t most_bytes_;
+  uint64_t counter_ = 0;
+  Bytes frame_;  // of the message in progress
+  const char* problem_ = "";
+};
+
+}  // namespace ronde

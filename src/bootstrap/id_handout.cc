@@ -1,0 +1,136 @@
+#include "bootstrap/id_handout.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include "base/crypto.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/retry.h"
+
+namespace ronde {
+namespace {
+
+constexpr Milliseconds kAgain{20};
+constexpr Milliseconds kAnswerLimit{5'000};
+constexpr int kLongestPoll = 60'000;
+
+// A name in the abstract space: a zero byte, then text. Names of jobs are of any length, so their hash stands for them.
+struct AbstractAddress {
+  sockaddr_un address{};
+  socklen_t size = 0;
+
+  AbstractAddress(const std::string& job, uint64_t call) {
+    const Mac hash = hmac_sha256({}, std::as_bytes(std::span(job)));
+    std::string name = fmt::format("ronde-{}-{}-", geteuid(), call);
+    for (size_t i = 0; i < 16; ++i) name += fmt::format("{:02x}", static_cast<unsigned>(hash[i]));
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path + 1, name.data(), name.size());
+    size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  }
+  [[nodiscard]] const sockaddr* system() const { return reinterpret_cast<const sockaddr*>(&address); }
+};
+
+Fd unix_socket() { return Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)); }
+
+bool same_user(int fd) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
+}
+
+class IdServer final : public EventSource {
+ public:
+  IdServer(Fd listener, const rondeUniqueId& id, int others, Deadline until)
+      : listener_(std::move(listener)), id_(id), left_(others), until_(until) {}
+
+  [[nodiscard]] int descriptor() const override { return listener_.get(); }
+  bool advance(Time now) override {
+    while (left_ > 0) {
+      const Fd fd(retry_interrupted(
+          [&] { return ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK); }));
+      if (!fd.valid()) break;
+      if (!same_user(fd.get())) {
+        log::info("refused to hand the id of this job to a process of another user");
+        continue;
+      }
+      // A new socket takes an id at once, or its other end is gone.
+      const auto sent = retry_interrupted([&] { return ::send(fd.get(), &id_, sizeof id_, MSG_NOSIGNAL); });
+      if (sent == static_cast<ssize_t>(sizeof id_)) --left_;
+    }
+    return left_ > 0 && !until_.passed(now);
+  }
+  [[nodiscard]] Deadline next_deadline() const override { return until_; }
+
+ private:
+  const Fd listener_;
+  const rondeUniqueId id_;
+  int left_;
+  const Deadline until_;
+};
+
+void pause_until(Deadline until) {
+  while (!until.passed()) ::poll(nullptr, 0, until.poll_timeout(Clock::now(), kLongestPoll));
+}
+
+// False: the other side ended before it had sent everything.
+bool receive_id(int fd, rondeUniqueId& id, Deadline deadline) {
+  size_t received = 0;
+  while (received < sizeof id && !deadline.passed()) {
+    const ssize_t got = retry_interrupted([&] { return ::recv(fd, id.internal + received, sizeof id - received, 0); });
+    if (got > 0) {
+      received += static_cast<size_t>(got);
+    } else if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) {
+      return false;
+    } else {
+      pollfd polled{fd, POLLIN, 0};
+      ::poll(&polled, 1, deadline.poll_timeout(Clock::now(), kLongestPoll));
+    }
+  }
+  return received == sizeof id;
+}
+
+}  // namespace
+
+Status hand_out_id(EventLoop& loop, const std::string& job, uint64_t call, const rondeUniqueId& id, int others,
+                   Milliseconds limit) {
+  const AbstractAddress address(job, call);
+  Fd listener = unix_socket();
+  if (!listener.valid()) return system_error("no Unix socket to hand out the id of this job", errno);
+  if (::bind(listener.get(), address.system(), address.size) != 0 || ::listen(listener.get(), SOMAXCONN) != 0) {
+    if (errno == EADDRINUSE)
+      return {rondeSystemError, fmt::format("another process is rank 0 of this job ({}) on this host already", job)};
+    return system_error("cannot listen on a Unix socket to hand out the id of this job", errno);
+  }
+  return loop.add(std::make_shared<IdServer>(std::move(listener), id, others, Deadline::after(limit)));
+}
+
+Result<rondeUniqueId> fetch_id(const std::string& job, uint64_t call, Deadline deadline) {
+  const AbstractAddress address(job, call);
+  while (true) {
+    const Fd fd = unix_socket();
+    if (!fd.valid()) return system_error("no Unix socket to fetch the id of this job", errno);
+    const int connected = retry_interrupted([&] { return ::connect(fd.get(), address.system(), address.size); });
+    if (connected == 0) {
+      if (!same_user(fd.get()))
+        return Status(rondeInvalidUsage, "a process of another user poses as rank 0 of this job on this host");
+      rondeUniqueId id{};
+      if (receive_id(fd.get(), id, deadline.earlier(Deadline::after(kAnswerLimit)))) return id;
+    } else if (errno != ECONNREFUSED && errno != EAGAIN) {
+      return system_error("cannot reach rank 0 of this job over a Unix socket", errno);
+    }
+    if (deadline.passed())
+      return Status(rondeTimedOut, fmt::format("rank 0 of this job ({}) was not found on this host", job));
+    pause_until(deadline.earlier(Deadline::after(kAgain)));
+  }
+}
+
+}  // namespace ronde

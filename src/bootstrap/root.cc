@@ -1,0 +1,199 @@
+// The root of a rendezvous on real sockets: feeds RootMachine. An event source of the loop that start_root was given.
+#include <fmt/format.h>
+#include <sys/epoll.h>
+
+#include <cerrno>
+#include <map>
+
+#include "base/authenticated_stream.h"
+#include "base/log.h"
+#include "base/retry.h"
+#include "bootstrap/connection.h"
+#include "bootstrap/rendezvous.h"
+#include "bootstrap/root_machine.h"
+
+namespace ronde {
+namespace {
+
+constexpr Milliseconds kCloseLimit{5'000};  // for a connection that was told all and does not close
+constexpr int kEventsAtOnce = 64;
+constexpr uint64_t kAcceptorKey = 0;
+
+class Root final : public EventSource {
+ public:
+  Root(std::vector<Fd> listeners, const UniqueId& id, Fd epoll, Milliseconds nobody_limit)
+      : epoll_(std::move(epoll)),
+        acceptor_(std::in_place, std::move(listeners), id.secret, id.job),
+        machine_(ProcessIdentity::of_this_process(), nobody_limit, Clock::now()) {
+    control(EPOLL_CTL_ADD, acceptor_->poll_fd(), kAcceptorKey, EPOLLIN);
+  }
+
+  ~Root() override {
+    if (!machine_.finished()) machine_.end();
+    carry_out(Clock::now());
+    for (auto& [key, peer] : peers_) {
+      peer.connection.flush();
+      peer.connection.finish_sending();
+      peer.connection.drain();
+    }
+  }
+  Root(const Root&) = delete;
+  Root& operator=(const Root&) = delete;
+
+  [[nodiscard]] int descriptor() const override { return epoll_.get(); }
+
+  bool advance(Time now) override {
+    if (acceptor_) take_in(now);
+    serve_ready(now);
+    machine_.advance(now);
+    carry_out(now);
+    drop_overdue(now);
+    if (machine_.finished()) acceptor_.reset();
+    return !machine_.finished() || !peers_.empty();
+  }
+
+  [[nodiscard]] Deadline next_deadline() const override {
+    Deadline next = machine_.next_deadline();
+    if (acceptor_) next = next.earlier(acceptor_->next_deadline());
+    for (const auto& [key, peer] : peers_) next = next.earlier(peer.close_by);
+    return next;
+  }
+
+ private:
+  struct Peer {
+    Connection connection;
+    bool watches_output = false;
+    bool closing = false;
+    bool told_end = false;
+    Deadline close_by = Deadline::never();
+  };
+
+  void control(int operation, int fd, uint64_t key, uint32_t events) const {
+    epoll_event event{};
+    event.events = events;
+    event.data.u64 = key;
+    epoll_ctl(epoll_.get(), operation, fd, &event);
+  }
+
+  void take_in(Time now) {
+    std::vector<Stream> proved;
+    acceptor_->advance(now, proved);
+    for (Stream& stream : proved) {
+      const ConnectionId key = next_key_++;
+      const Claim claim = stream.claim;
+      const auto [entry, added] =
+          peers_.try_emplace(key, Peer{Connection(std::move(stream), Direction::to_member, kMostBytesToRoot)});
+      control(EPOLL_CTL_ADD, entry->second.connection.fd(), key, EPOLLIN);
+      machine_.opened(key, claim);
+    }
+  }
+
+  void serve_ready(Time now) {
+    epoll_event events[kEventsAtOnce];
+    const int count = retry_interrupted([&] { return ::epoll_wait(epoll_.get(), events, kEventsAtOnce, 0); });
+    for (int i = 0; i < count; ++i) {
+      const auto entry = peers_.find(events[i].data.u64);
+      if (entry == peers_.end()) continue;
+      entry->second.connection.flush();
+      read(entry, now);
+    }
+  }
+
+  void read(std::map<ConnectionId, Peer>::iterator entry, Time now) {
+    std::vector<Bytes> messages;
+    const std::optional<Status> end = entry->second.connection.receive(messages);
+    if (!entry->second.closing)
+      for (const Bytes& message : messages) machine_.received(entry->first, message, now);
+    if (!end) return;
+    if (!entry->second.closing) machine_.closed(entry->first, *end, now);
+    peers_.erase(entry);
+  }
+
+  void carry_out(Time now) {
+    for (RootMachine::Outgoing& outgoing : machine_.take_messages())
+      if (const auto entry = peers_.find(outgoing.connection); entry != peers_.end())
+        entry->second.connection.send(std::move(outgoing.message));
+    for (const ConnectionId key : machine_.take_closes()) {
+      const auto entry = peers_.find(key);
+      if (entry == peers_.end()) continue;
+      entry->second.closing = true;
+      entry->second.close_by = Deadline::at(now + kCloseLimit);
+    }
+    for (auto& [key, peer] : peers_) push(key, peer);
+  }
+
+  void push(ConnectionId key, Peer& peer) const {
+    peer.connection.flush();
+    const bool unsent = peer.connection.has_unsent();
+    if (unsent != peer.watches_output)
+      control(EPOLL_CTL_MOD, peer.connection.fd(), key, unsent ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    peer.watches_output = unsent;
+    if (!peer.closing || unsent || std::exchange(peer.told_end, true)) return;
+    peer.connection.finish_sending();
+  }
+
+  void drop_overdue(Time now) {
+    std::erase_if(peers_, [&](const auto& entry) { return entry.second.close_by.passed(now); });
+  }
+
+  Fd epoll_;
+  std::optional<Acceptor> acceptor_;
+  RootMachine machine_;
+  std::map<ConnectionId, Peer> peers_;
+  ConnectionId next_key_ = kAcceptorKey + 1;
+};
+
+struct Listening {
+  std::vector<Fd> fds;
+  uint16_t port = 0;
+};
+
+// On the addresses that the settings choose, else on the wildcard.
+Result<Listening> listen_by(const RendezvousOptions& options, uint16_t port) {
+  std::vector<Listener> listeners;
+  if (!options.socket_ifname.empty()) {
+    RONDE_ASSIGN(const auto addresses, local_addresses(options.socket_ifname, options.socket_family));
+    RONDE_ASSIGN(listeners, listen_tcp_on(addresses, port));
+  } else {
+    std::optional<SocketAddress> any;
+    if (options.socket_family == AF_INET) any = SocketAddress::ipv4({}, 0);
+    if (options.socket_family == AF_INET6) any = SocketAddress::ipv6({}, 0);
+    RONDE_ASSIGN(Listener listener, listen_tcp(any, port));
+    listeners.push_back(std::move(listener));
+  }
+  Listening result;
+  result.port = listeners.front().port;
+  for (Listener& listener : listeners) result.fds.push_back(std::move(listener.fd));
+  return result;
+}
+
+Status serve(EventLoop& loop, Listening listening, const UniqueId& id, const RendezvousOptions& options) {
+  Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll.valid()) return system_error("no epoll descriptor for the meeting point", errno);
+  return loop.add(std::make_shared<Root>(std::move(listening.fds), id, std::move(epoll), options.init_timeout));
+}
+
+}  // namespace
+
+Result<UniqueId> start_root(EventLoop& loop, const RendezvousOptions& options) {
+  UniqueId id;
+  std::array<std::byte, sizeof id.job> job{};
+  RONDE_TRY(random_bytes(job));
+  RONDE_TRY(random_bytes(id.secret));
+  id.job = Reader(job).number<uint64_t>();
+  RONDE_ASSIGN(id.addresses, local_addresses(options.socket_ifname, options.socket_family));
+  RONDE_ASSIGN(Listening listening, listen_by(options, options.port));
+  id.port = listening.port;
+  RONDE_TRY(serve(loop, std::move(listening), id, options));
+  log::info("meeting point at {}", id.addresses.front().with_port(id.port).text());
+  return id;
+}
+
+Status start_root_for(EventLoop& loop, const UniqueId& id, const RendezvousOptions& options) {
+  RONDE_ASSIGN(Listening listening, listen_by(options, id.port));
+  RONDE_TRY(serve(loop, std::move(listening), id, options));
+  log::info("meeting point at port {}", id.port);
+  return {};
+}
+
+}  // namespace ronde

@@ -1,0 +1,71 @@
+#include "bootstrap/secret_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/fd.h"
+#include "base/retry.h"
+
+namespace ronde {
+namespace {
+
+constexpr size_t kLeastBytes = 32;
+constexpr size_t kMostBytes = 64 << 10;
+
+Status unusable(const std::string& path, const std::string& why) {
+  return {rondeInvalidUsage,
+          fmt::format(
+              "RONDE_SECRET_FILE='{0}' {1}. Make one on one host and copy it to the others: head -c 32 /dev/urandom > "
+              "'{0}'; chmod 600 '{0}'",
+              path, why)};
+}
+
+// A key that says what the text under it is for.
+Secret label(std::string_view text) {
+  Secret key{};
+  std::copy_n(std::as_bytes(std::span(text)).begin(), std::min(text.size(), key.size()), key.begin());
+  return key;
+}
+
+}  // namespace
+
+Result<Secret> read_secret_file(const std::string& path) {
+  const Fd file(retry_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }));
+  if (!file.valid()) return unusable(path, system_error("cannot be opened", errno).message());
+  struct stat about {};
+  if (fstat(file.get(), &about) != 0) return unusable(path, system_error("cannot be examined", errno).message());
+  if (!S_ISREG(about.st_mode)) return unusable(path, "is no plain file");
+  if ((about.st_mode & 077) != 0)
+    return unusable(path, fmt::format("has mode {:04o}: others than its owner can use it", about.st_mode & 07777));
+
+  Bytes content(kMostBytes + 1);
+  size_t size = 0;
+  while (size < content.size()) {
+    const ssize_t got =
+        retry_interrupted([&] { return ::read(file.get(), content.data() + size, content.size() - size); });
+    if (got < 0) return unusable(path, system_error("cannot be read", errno).message());
+    if (got == 0) break;
+    size += static_cast<size_t>(got);
+  }
+  if (size < kLeastBytes) return unusable(path, fmt::format("has {} bytes, {} are needed", size, kLeastBytes));
+  if (size > kMostBytes) return unusable(path, fmt::format("has more than {} bytes", kMostBytes));
+  return hmac_sha256(label("ronde secret file"), ByteView(content).first(size));
+}
+
+UniqueId derive_id(const Secret& secret, uint16_t port) {
+  UniqueId id;
+  id.port = port;
+  id.secret = secret;
+  id.retry_refused = true;
+  Writer place;
+  place.text("job").number(port);
+  const Mac mac = hmac_sha256(secret, place.view());
+  id.job = Reader(mac).number<uint64_t>();
+  return id;
+}
+
+}  // namespace ronde

@@ -1,0 +1,153 @@
+// The two ends of a link as an executor uses them, whatever carries it: slots in shared memory, inline and without a
+// virtual call, or a wire (TCP, later RDMA) behind an interface. All calls are non-blocking.
+//
+// Capabilities are asked for, never stubs that fail: a wire can send from and receive into the caller's memory
+// (by_reference, into_place), slots cannot.
+#pragma once
+
+#include <cstring>
+#include <memory>
+
+#include "base/doorbell.h"
+#include "base/status.h"
+#include "link/slot_ring.h"
+
+namespace ronde {
+
+// Bytes moved by one end of a link. Written by the thread that drives the communicator.
+struct PortTraffic {
+  unsigned long long payload = 0;
+  unsigned long long heads = 0;
+};
+
+// The sending end of a wire.
+class WireSender {
+ public:
+  virtual ~WireSender() = default;
+  // Memory of the wire for the next slice, or null while all of it is on the way. The same until commit().
+  virtual std::byte* acquire() = 0;
+  virtual void commit(const SliceHead& head) = 0;
+  // Queues a slice that lies in the caller's memory, which must stay unchanged until idle(). False: no room now.
+  virtual bool send_by_reference(const SliceHead& head, const void* payload) = 0;
+  // Moves what can be moved. Called often.
+  virtual void advance() = 0;
+  // Everything that was queued has left the memory it was in.
+  [[nodiscard]] virtual bool idle() const = 0;
+  // Set once the wire is broken; the link moves nothing any more.
+  [[nodiscard]] virtual const Status& broken() const = 0;
+};
+
+enum class Arrival : uint8_t {
+  none,        // not yet, or not completely
+  here,        // the expected slice is here
+  unexpected,  // the slice that has come is another one: see head()
+  broken,      // the link is broken: see broken()
+};
+
+// The receiving end of a wire.
+class WireReceiver {
+ public:
+  virtual ~WireReceiver() = default;
+  // Receives the next slice into memory of the wire; *payload is set when it is here, and valid until release().
+  virtual Arrival receive(const SliceHead& expected, const std::byte** payload) = 0;
+  // Receives the next slice into the caller's memory. Called again with the same arguments until it is here.
+  virtual Arrival receive_into(const SliceHead& expected, void* payload) = 0;
+  virtual void release() = 0;
+  [[nodiscard]] virtual SliceHead head() const = 0;  // of the slice that has come
+  [[nodiscard]] virtual const Status& broken() const = 0;
+};
+
+class SendPort {
+ public:
+  SendPort() = default;
+  SendPort(int peer, const SlotSender& slots, const Ringer& ringer) : peer_(peer), slots_(slots), ringer_(ringer) {}
+  SendPort(int peer, size_t slice_bytes, std::unique_ptr<WireSender> wire)
+      : peer_(peer), slice_bytes_(slice_bytes), wire_(std::move(wire)) {}
+
+  [[nodiscard]] int peer() const { return peer_; }  // a rank
+  [[nodiscard]] size_t slice_bytes() const { return wire_ ? slice_bytes_ : slots_.payload_bytes(); }
+  [[nodiscard]] bool by_reference() const { return wire_ != nullptr; }
+
+  // Memory for the next slice, aligned to a cache line, or null.
+  [[nodiscard]] std::byte* acquire() { return wire_ ? wire_->acquire() : slots_.acquire(); }
+  void commit(const SliceHead& head) {
+    count(head);
+    if (wire_) {
+      wire_->commit(head);
+    } else {
+      slots_.commit(head);
+      ringer_.ring();
+    }
+  }
+  // Only if by_reference().
+  [[nodiscard]] bool send_by_reference(const SliceHead& head, const void* payload) {
+    if (!wire_->send_by_reference(head, payload)) return false;
+    count(head);
+    return true;
+  }
+  void advance() {
+    if (wire_) wire_->advance();
+  }
+  [[nodiscard]] bool idle() const { return !wire_ || wire_->idle(); }
+  [[nodiscard]] const Status* broken() const { return wire_ && !wire_->broken().ok() ? &wire_->broken() : nullptr; }
+  [[nodiscard]] const PortTraffic& traffic() const { return traffic_; }
+
+ private:
+  void count(const SliceHead& head) {
+    traffic_.payload += head.bytes;
+    traffic_.heads += sizeof(SliceHead);
+  }
+
+  int peer_ = -1;
+  size_t slice_bytes_ = 0;
+  SlotSender slots_;
+  Ringer ringer_;
+  std::unique_ptr<WireSender> wire_;
+  PortTraffic traffic_;
+};
+
+class ReceivePort {
+ public:
+  ReceivePort() = default;
+  ReceivePort(int peer, const SlotReceiver& slots, const Ringer& ringer)
+      : peer_(peer), slots_(slots), ringer_(ringer) {}
+  ReceivePort(int peer, std::unique_ptr<WireReceiver> wire) : peer_(peer), wire_(std::move(wire)) {}
+
+  [[nodiscard]] int peer() const { return peer_; }
+  [[nodiscard]] bool into_place() const { return wire_ != nullptr; }
+
+  // The payload of the next slice, which must have this head. Valid until release().
+  Arrival receive(const SliceHead& expected, const std::byte** payload) {
+    if (wire_) return wire_->receive(expected, payload);
+    const std::byte* found = slots_.peek();
+    if (found == nullptr) return Arrival::none;
+    if (!(slots_.head() == expected)) return Arrival::unexpected;
+    *payload = found;
+    return Arrival::here;
+  }
+  // Only if into_place().
+  Arrival receive_into(const SliceHead& expected, void* payload) { return wire_->receive_into(expected, payload); }
+
+  void release(const SliceHead& head) {
+    traffic_.payload += head.bytes;
+    traffic_.heads += sizeof(SliceHead);
+    if (wire_) {
+      wire_->release();
+    } else {
+      slots_.release();
+      ringer_.ring();
+    }
+  }
+  [[nodiscard]] SliceHead head() const { return wire_ ? wire_->head() : slots_.head(); }
+  [[nodiscard]] const Status* broken() const { return wire_ && !wire_->broken().ok() ? &wire_->broken() : nullptr; }
+  [[nodiscard]] const PortTraffic& traffic() const { return traffic_; }
+
+ private:
+  int peer_ = -1;
+  SlotReceiver slots_;
+  Ringer ringer_;
+  std::unique_ptr<WireReceiver> wire_;
+  PortTraffic traffic_;
+};
+
+}  // namespace ronde

@@ -1,0 +1,66 @@
+#include "memory/reduce.h"
+
+#include <cassert>
+
+#include "memory/reduce_pass.h"
+
+namespace ronde {
+namespace {
+
+// One source whose elements reach every target unchanged.
+bool is_plain_copy(const Reduction& reduction, std::span<const ReduceSource> sources,
+                   std::span<const ReduceTarget> targets) {
+  if (sources.size() != 1) return false;
+  const bool from_partial = sources[0].is_partial;
+  const bool averages = reduction.op == rondeAvg;
+  if (averages && is_float(reduction.type) && !from_partial) return false;
+  for (const ReduceTarget& target : targets) {
+    if (reduction.partial != reduction.type && target.is_partial != from_partial) return false;
+    if (averages && !is_float(reduction.type) && !target.is_partial && reduction.nranks > 1) return false;
+  }
+  return true;
+}
+
+void copy_elements(const Reduction& reduction, const ReduceSource& source, std::span<const ReduceTarget> targets,
+                   size_t count) {
+  const size_t bytes = count * element_bytes(source.is_partial ? reduction.partial : reduction.type);
+  for (const ReduceTarget& target : targets) {
+    if (target.data != source.data) copy_bytes(target.data, source.data, bytes, target.streaming);
+  }
+}
+
+void run_kernel(DataType type, const ReducePass& pass) {
+  switch (type) {
+    case rondeInt8: return reduce_int8(pass);
+    case rondeUint8: return reduce_uint8(pass);
+    case rondeInt32: return reduce_int32(pass);
+    case rondeUint32: return reduce_uint32(pass);
+    case rondeInt64: return reduce_int64(pass);
+    case rondeUint64: return reduce_uint64(pass);
+    case rondeFloat16: return reduce_float16(pass);
+    case rondeFloat32: return reduce_float32(pass);
+    case rondeFloat64: return reduce_float64(pass);
+    case rondeBfloat16: return reduce_bfloat16(pass);
+    case rondeFloat8e4m3: return reduce_float8e4m3(pass);
+    case rondeFloat8e5m2: return reduce_float8e5m2(pass);
+    case rondeNumTypes: break;
+  }
+  assert(!"not an element type");
+}
+
+}  // namespace
+
+Reduction Reduction::of(DataType type, RedOp op, int nranks, bool float32_partials) {
+  return {type, float32_partials && is_narrow_float(type) ? rondeFloat32 : type, op, nranks};
+}
+
+void reduce(const Reduction& reduction, std::span<const ReduceSource> sources, std::span<const ReduceTarget> targets,
+            size_t count) {
+  assert(!sources.empty() && sources.size() <= 256 && (targets.size() == 1 || targets.size() == 2));
+  if (count == 0) return;
+  if (is_plain_copy(reduction, sources, targets)) return copy_elements(reduction, sources[0], targets, count);
+  run_kernel(reduction.type, {sources.data(), sources.size(), targets.data(), targets.size(), count, reduction.op,
+                              reduction.nranks, reduction.partial != reduction.type});
+}
+
+}  // namespace ronde

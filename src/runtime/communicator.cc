@@ -1,0 +1,140 @@
+#include "runtime/communicator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/communicator_setup.h"
+#include "runtime/process.h"
+
+namespace ronde {
+
+Result<std::unique_ptr<Communicator>> Communicator::create(Process& process, CommunicatorOptions options,
+                                                           std::unique_ptr<Rendezvous> rendezvous, Deadline deadline) {
+  RONDE_ASSIGN(CommunicatorParts parts,
+               set_up_communicator(process, std::move(options), std::move(rendezvous), deadline));
+  return std::unique_ptr<Communicator>(new Communicator(std::move(parts)));
+}
+
+Communicator::Communicator(CommunicatorParts parts)
+    : parts_(std::move(parts)),
+      context_{parts_.options.rank, parts_.options.nranks,
+               parts_.options.name, &parts_.options.settings,
+               &failure_,           [this](const Status& why) { parts_.rendezvous->report(why); }},
+      ring_schedule_(context_.nranks, parts_.ring.position),
+      star_schedule_(context_.nranks, parts_.star.position),
+      float32_partials_(parts_.options.settings.accumulate == "float32") {
+  failure_.wakes(parts_.own.doorbell.get());
+  parts_.rendezvous->watch([this](const Status& why) { failure_.set(why); });
+}
+
+Communicator::~Communicator() {
+  failure_.wakes(nullptr);
+  parts_.rendezvous->leave();
+}
+
+Status Communicator::refusal() const {
+  if (failure_.is_set()) return failure_.first();
+  if (finalized_) return {rondeInvalidUsage, "the communicator was finalized: no operation can start any more"};
+  return {};
+}
+
+// Makes the task of an operation, on the stack of the caller or inside a holder, and hands it to `use`.
+template <typename Use>
+auto Communicator::with_task(const OperationArgs& args, Use use) {
+  const uint32_t sequence = next_sequence_++;
+  const Reduction reduction = Reduction::of(args.type, args.op, context_.nranks, float32_partials_);
+  const plan::Choice choice = plan::choose(parts_.layout, parts_.requested, args.bytes());
+  switch (choice.algorithm) {
+    case plan::Algorithm::line:
+      return use.template operator()<LineTask>(context_, args, sequence, reduction, parts_.windows);
+    case plan::Algorithm::one_shot:
+      return use.template operator()<WindowTask<schedule::OneShot>>(context_, args, sequence, reduction,
+                                                                    choice.cut_bytes, parts_.windows);
+    case plan::Algorithm::two_shot:
+      return use.template operator()<WindowTask<schedule::TwoShot>>(context_, args, sequence, reduction,
+                                                                    choice.cut_bytes, parts_.windows);
+    case plan::Algorithm::star:
+      return use.template operator()<LinkTask>(context_, args, sequence, reduction, choice, star_schedule_,
+                                               parts_.star);
+    default:
+      return use.template operator()<LinkTask>(context_, args, sequence, reduction, choice, ring_schedule_,
+                                               parts_.ring);
+  }
+}
+
+Status Communicator::run(const OperationArgs& args) {
+  RONDE_TRY(refusal());
+  if (context_.nranks == 1) return run_alone(args);
+  return with_task(args, [this]<typename TaskType, typename... Args>(Args&&... task_args) {
+    TaskType task(std::forward<Args>(task_args)...);
+    run_to_end(waiter_for(task));
+    return task.status();
+  });
+}
+
+Communicator::Started Communicator::start(const OperationArgs& args) {
+  Started started;
+  started.status = refusal();
+  if (!started.status.ok()) return started;
+  if (context_.nranks == 1) {
+    started.status = run_alone(args);
+    return started;
+  }
+  started.task = with_task(args, []<typename TaskType, typename... Args>(Args&&... task_args) {
+    return std::unique_ptr<OperationTask>(std::make_unique<TaskType>(std::forward<Args>(task_args)...));
+  });
+  started.waiter = waiter_for(*started.task);
+  return started;
+}
+
+Status Communicator::run_alone(const OperationArgs& args) {
+  ++next_sequence_;
+  const Reduction reduction = Reduction::of(args.type, args.op, 1, false);
+  const ReduceSource source{args.send, false};
+  const ReduceTarget target{args.receive, false, args.bytes() >= plan::kStreamingBytes};
+  reduce(reduction, {&source, 1}, {&target, 1}, args.count);
+  return {};
+}
+
+Status Communicator::finalize() {
+  finalized_ = true;
+  parts_.rendezvous->leave();
+  return failure_.first();
+}
+
+void Communicator::abort() {
+  const Status why(rondeAborted,
+                   fmt::format("rank {} of {}: the communicator was aborted on this rank", rank(), nranks()));
+  if (!failure_.set(why)) return;
+  parts_.rendezvous->report(Status(rondeRemoteError, fmt::format("rank {} aborted the communicator", rank())));
+}
+
+std::vector<TransportTraffic> Communicator::traffic() const {
+  std::vector<TransportTraffic> all;
+  const auto entry = [&all](std::string_view transport) -> TransportTraffic& {
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const TransportTraffic& t) { return t.transport == transport; });
+    return found != all.end() ? *found : all.emplace_back(TransportTraffic{transport, {}, {}});
+  };
+  const auto add = [](PortTraffic& sum, const PortTraffic& more) {
+    sum.payload += more.payload;
+    sum.heads += more.heads;
+  };
+  for (const MadeLink& link : parts_.links) {
+    const int peer = link.send ? link.send->peer() : link.receive->peer();
+    TransportTraffic& traffic = entry(parts_.transport_of[static_cast<size_t>(peer)]);
+    if (link.send) add(traffic.sent, link.send->traffic());
+    if (link.receive) add(traffic.received, link.receive->traffic());
+  }
+  if (parts_.layout.windows) {
+    // Windows are read by all ranks of the node alike; they are counted with the transport of the first peer.
+    const size_t peer = context_.rank == 0 ? 1 : 0;
+    TransportTraffic& traffic = entry(parts_.transport_of[peer]);
+    add(traffic.sent, {parts_.windows.sent, parts_.windows.lines});
+    add(traffic.received, {parts_.windows.received, parts_.windows.lines});
+  }
+  return all;
+}
+
+}  // namespace ronde

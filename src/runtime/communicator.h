@@ -1,0 +1,115 @@
+// One rank of a communicator: its links and windows to the other ranks, its place in the sequence of operations, and what
+// went wrong first.
+//
+// Threads: operations, finalize and the destructor by one thread at a time; abort(), first_error() by any.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bootstrap/rendezvous.h"
+#include "link/transport.h"
+#include "plan/choose.h"
+#include "runtime/failure.h"
+#include "runtime/link_task.h"
+#include "runtime/operation.h"
+#include "runtime/window_task.h"
+
+namespace ronde {
+
+class Process;
+
+struct CommunicatorOptions {
+  int nranks = 1;
+  int rank = 0;
+  uint64_t job = 0;
+  Secret secret{};
+  std::string name;
+  Settings settings;
+};
+
+// What the set-up finds and makes; the communicator works on it.
+struct CommunicatorParts {
+  CommunicatorOptions options;
+  std::unique_ptr<Rendezvous> rendezvous;
+  std::shared_ptr<const void> memory_share;  // of the process's budget
+  OwnMemory own;
+  std::vector<PeerMemory> peers;               // by rank; empty where no memory is shared
+  std::vector<std::string_view> transport_of;  // by rank; empty for the own one
+  std::vector<MadeLink> links;                 // owns the ports below
+  LinkSet ring;
+  LinkSet star;
+  NodeWindows windows;
+  plan::Layout layout;
+  plan::Algorithm requested = plan::Algorithm::automatic;
+  WaitPolicy policy;
+};
+
+// Bytes moved by one transport.
+struct TransportTraffic {
+  std::string_view transport;
+  PortTraffic sent;
+  PortTraffic received;
+};
+
+class Communicator {
+ public:
+  // Blocks until all ranks have come, at most to the deadline. On an error the other ranks are told.
+  static Result<std::unique_ptr<Communicator>> create(Process& process, CommunicatorOptions options,
+                                                      std::unique_ptr<Rendezvous> rendezvous, Deadline deadline);
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  [[nodiscard]] int rank() const { return context_.rank; }
+  [[nodiscard]] int nranks() const { return context_.nranks; }
+
+  // Runs an operation in the calling thread, to its end. No operation may be queued.
+  Status run(const OperationArgs& args);
+
+  // An operation in progress and what drives it, for callers that drive several.
+  struct Started {
+    std::unique_ptr<OperationTask> task;  // null: it has ended already, with `status`
+    Status status;
+    Waiter waiter;
+  };
+  // Takes the next place in the sequence. The one before must have ended.
+  Started start(const OperationArgs& args);
+
+  // Says goodbye; further operations are refused. Safe to call twice.
+  Status finalize();
+  void abort();
+  [[nodiscard]] Status first_error() const { return failure_.first(); }
+  [[nodiscard]] bool finalized() const { return finalized_; }
+
+  [[nodiscard]] std::vector<TransportTraffic> traffic() const;
+
+  // Places of queued operations among those of this communicator; kept by the worker.
+  struct Queue {
+    std::atomic<uint64_t> issued{0};
+    std::atomic<uint64_t> ended{0};
+  };
+  Queue& queue() { return queue_; }
+
+ private:
+  explicit Communicator(CommunicatorParts parts);
+  Status refusal() const;  // why no operation can start; ok if one can
+  template <typename Use>
+  auto with_task(const OperationArgs& args, Use use);
+  [[nodiscard]] Waiter waiter_for(Task& task) { return {&task, parts_.own.doorbell.get(), parts_.policy, false}; }
+  Status run_alone(const OperationArgs& args);
+
+  CommunicatorParts parts_;
+  FailureState failure_;
+  OperationContext context_;
+  LinkScheduleOf<schedule::Ring> ring_schedule_;
+  LinkScheduleOf<schedule::Star> star_schedule_;
+  uint32_t next_sequence_ = 1;  // lines start at 0: no operation has that number first
+  bool float32_partials_ = false;
+  bool finalized_ = false;
+  Queue queue_;
+};
+
+}  // namespace ronde

@@ -1,0 +1,416 @@
+#include "runtime/communicator_setup.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "base/host.h"
+#include "base/log.h"
+#include "runtime/process.h"
+#include "topology/cpus.h"
+#include "topology/ring_order.h"
+
+namespace ronde {
+namespace {
+
+// Looks without finding anything before a rank goes to sleep. While the ranks of a host fit its CPUs spinning costs
+// nobody anything; a look at a socket costs a system call, so fewer of them. Otherwise the others need the CPU.
+constexpr WaitPolicy kSpin{2000, 0};
+constexpr WaitPolicy kSpinOnWires{40, 0};
+constexpr WaitPolicy kYield{0, 60};
+constexpr WaitPolicy kYieldOnWires{0, 4};
+
+struct RankFacts {  // what the ranks tell each other first
+  int version = 0;
+  std::string agreed_settings;
+  std::string boot_id;
+  std::vector<Bytes> endpoints;  // by transport; empty: none
+};
+
+Bytes write_facts(const RankFacts& facts) {
+  Writer writer;
+  writer.number(static_cast<int32_t>(facts.version)).text(facts.agreed_settings).text(facts.boot_id);
+  writer.number(static_cast<uint8_t>(facts.endpoints.size()));
+  for (const Bytes& endpoint : facts.endpoints) writer.bytes(endpoint);
+  return writer.take();
+}
+
+Result<RankFacts> read_facts(const Bytes& bytes, size_t rank, size_t transports) {
+  Reader reader(bytes);
+  RankFacts facts;
+  facts.version = reader.number<int32_t>();
+  facts.agreed_settings = reader.text();
+  facts.boot_id = reader.text();
+  const size_t count = reader.number<uint8_t>();
+  for (size_t i = 0; i < count && reader.ok(); ++i) {
+    const ByteView endpoint = reader.bytes();
+    facts.endpoints.emplace_back(endpoint.begin(), endpoint.end());
+  }
+  if (facts.version != RONDE_VERSION_CODE) {
+    return Status(rondeInvalidUsage, fmt::format("rank {} runs version {} of the library, this rank {}: install the "
+                                                 "same one everywhere",
+                                                 rank, facts.version, RONDE_VERSION_CODE));
+  }
+  if (!reader.complete() || facts.endpoints.size() != transports) {
+    return Status(rondeInternalError, fmt::format("the facts of rank {} cannot be read", rank));
+  }
+  return facts;
+}
+
+// First line in which two texts of agreed settings differ, as "rank 0 has A, rank 3 has B".
+std::string first_difference(const std::string& first, const std::string& other, size_t rank) {
+  size_t begin = 0;
+  for (size_t i = 0; i < std::min(first.size(), other.size()) && first[i] == other[i]; ++i) {
+    if (first[i] == '\n') begin = i + 1;
+  }
+  const auto line = [begin](const std::string& text) { return text.substr(begin, text.find('\n', begin) - begin); };
+  return fmt::format("rank 0 has {}, rank {} has {}", line(first), rank, line(other));
+}
+
+class Setup {
+ public:
+  Setup(Process& process, CommunicatorOptions options, std::unique_ptr<Rendezvous> rendezvous, Deadline deadline)
+      : transports_(process.transports()), deadline_(deadline), memory_(process.shared_memory()) {
+    parts_.options = std::move(options);
+    parts_.rendezvous = std::move(rendezvous);
+  }
+
+  Result<CommunicatorParts> run() {
+    const Status status = run_steps();
+    if (status.ok()) return std::move(parts_);
+    // A failure that came from others is not told again: report() passes on only the first.
+    parts_.rendezvous->report(status);
+    return status;
+  }
+
+ private:
+  Status run_steps() {
+    RONDE_TRY(read_request());
+    RONDE_TRY(open_endpoints());
+    RONDE_TRY(exchange_facts());
+    RONDE_TRY(make_own_memory());
+    RONDE_TRY(reach_and_choose());
+    describe_layout();
+    RONDE_TRY(check_request());
+    RONDE_TRY(connect());
+    RONDE_TRY(parts_.rendezvous->exchange("ready", {}, deadline_));
+    log_choice();
+    return {};
+  }
+
+  [[nodiscard]] size_t rank() const { return static_cast<size_t>(parts_.options.rank); }
+  [[nodiscard]] size_t nranks() const { return static_cast<size_t>(parts_.options.nranks); }
+
+  Status read_request() {
+    const Settings& settings = parts_.options.settings;
+    parts_.requested = plan::algorithm_by_name(settings.algorithm).value_or(plan::Algorithm::automatic);
+    return {};
+  }
+
+  // Transports that the settings allow; one that cannot be opened is left out.
+  Status open_endpoints() {
+    const Settings& settings = parts_.options.settings;
+    const EndpointContext context{parts_.options.job, parts_.options.secret, parts_.options.rank, parts_.options.nranks,
+                                  &settings};
+    endpoints_.resize(transports_.size());
+    for (size_t i = 0; i < transports_.size(); ++i) {
+      const std::string_view name = transports_[i]->name();
+      if (settings.transport != "auto" && !list_contains(settings.transport, name)) continue;
+      if (name == "shm" && !reserve_memory()) continue;
+      auto endpoint = transports_[i]->open(context);
+      if (!endpoint.ok()) {
+        log::warn("transport {} cannot be used: {}", name, endpoint.status().message());
+        continue;
+      }
+      endpoints_[i] = std::move(*endpoint);
+    }
+    return {};
+  }
+
+  // Shared memory is limited per process: a communicator beyond the limit goes without.
+  bool reserve_memory() {
+    memory_share_ = memory_.reserve(SegmentLayout::for_ranks(2).total, parts_.options.settings.shm_limit_bytes);
+    if (memory_share_) return true;
+    log::warn(
+        "this process has {} bytes of shared memory in use; one more communicator would go beyond "
+        "RONDE_SHM_LIMIT={}: it uses other transports",
+        memory_.in_use(), parts_.options.settings.shm_limit_bytes);
+    return false;
+  }
+
+  Status exchange_facts() {
+    RankFacts mine{RONDE_VERSION_CODE, parts_.options.settings.agreed_text(), boot_id(), {}};
+    for (const auto& endpoint : endpoints_) mine.endpoints.push_back(endpoint ? endpoint->facts() : Bytes());
+    RONDE_ASSIGN(std::vector<Bytes> all, parts_.rendezvous->exchange("facts", write_facts(mine), deadline_));
+    for (size_t other = 0; other < all.size(); ++other) {
+      RONDE_ASSIGN(RankFacts facts, read_facts(all[other], other, transports_.size()));
+      facts_.push_back(std::move(facts));
+      if (facts_[other].agreed_settings != facts_[0].agreed_settings) {
+        return {rondeInvalidUsage,
+                fmt::format("a setting must be equal on all ranks: {}",
+                            first_difference(facts_[0].agreed_settings, facts_[other].agreed_settings, other))};
+      }
+    }
+    number_hosts();
+    return {};
+  }
+
+  // Ranks with the same running kernel are numbered within it. (Whether they share memory is found out later.)
+  void number_hosts() {
+    std::map<std::string, int> ranks_of_host;
+    for (const RankFacts& facts : facts_) ranks_of_host[facts.boot_id]++;
+    for (const auto& [host, ranks] : ranks_of_host) most_local_ranks_ = std::max(most_local_ranks_, ranks);
+    own_local_ranks_ = ranks_of_host[facts_[rank()].boot_id];
+    std::map<std::string, int> next;
+    for (const RankFacts& facts : facts_) host_index_.push_back(next[facts.boot_id]++);
+  }
+
+  [[nodiscard]] Peers peers_of(size_t transport) const {
+    Peers peers;
+    for (size_t other = 0; other < nranks(); ++other) {
+      peers.facts.push_back(facts_[other].endpoints[transport]);
+      const bool local = facts_[other].boot_id == facts_[rank()].boot_id;
+      peers.local_index.push_back(local ? host_index_[other] : -1);
+    }
+    return peers;
+  }
+
+  Status make_own_memory() {
+    bool shared = false;  // only an endpoint of another process needs a descriptor
+    for (size_t i = 0; i < transports_.size(); ++i) shared |= transports_[i]->name() == "shm" && endpoints_[i];
+    RONDE_ASSIGN(parts_.own.segment, Segment::create(SegmentLayout::for_ranks(most_local_ranks_), shared));
+    RONDE_ASSIGN(std::unique_ptr<Doorbell> doorbell, make_doorbell());
+    parts_.own.doorbell = std::move(doorbell);
+    return {};
+  }
+
+  // The doorbell's word lies in the segment, which therefore must not go before it.
+  Result<std::unique_ptr<Doorbell>> make_doorbell() { return Doorbell::create(&parts_.own.segment->words().sleep); }
+
+  // Which transport joins this rank with each other one: the best that reaches both ways.
+  Status reach_and_choose() {
+    Writer writer;
+    for (size_t i = 0; i < transports_.size(); ++i) {
+      std::vector<bool> reached(nranks());
+      if (endpoints_[i]) {
+        RONDE_ASSIGN(reached, endpoints_[i]->reach(peers_of(i), parts_.own, deadline_));
+      }
+      for (const bool there : reached) writer.number(static_cast<uint8_t>(there));
+    }
+    RONDE_ASSIGN(std::vector<Bytes> all, parts_.rendezvous->exchange("reach", writer.take(), deadline_));
+    choice_.assign(nranks(), std::vector<int>(nranks(), -1));
+    for (size_t a = 0; a < nranks(); ++a) {
+      for (size_t b = 0; b < a; ++b) RONDE_TRY(choose_for_pair(all, a, b));
+    }
+    parts_.transport_of.resize(nranks());
+    parts_.peers.resize(nranks());
+    for (size_t other = 0; other < nranks(); ++other) {
+      const int chosen = choice_[rank()][other];
+      if (chosen < 0) continue;
+      const auto transport = static_cast<size_t>(chosen);
+      parts_.transport_of[other] = transports_[transport]->name();
+      const PeerMemory* memory = endpoints_[transport]->memory_of(static_cast<int>(other));
+      if (memory != nullptr) parts_.peers[other] = *memory;
+    }
+    return {};
+  }
+
+  Status choose_for_pair(const std::vector<Bytes>& reached, size_t a, size_t b) {
+    const size_t expected = transports_.size() * nranks();
+    if (reached[a].size() != expected || reached[b].size() != expected) {
+      return {rondeInternalError, "what the ranks reach cannot be read"};
+    }
+    for (size_t i = 0; i < transports_.size(); ++i) {
+      const bool both = reached[a][i * nranks() + b] != std::byte{0} && reached[b][i * nranks() + a] != std::byte{0};
+      if (!both) continue;
+      choice_[a][b] = choice_[b][a] = static_cast<int>(i);
+      return {};
+    }
+    const std::string& allowed = parts_.options.settings.transport;
+    return {
+        rondeInvalidUsage,
+        fmt::format("no transport joins rank {} and rank {} (RONDE_TRANSPORT={}); inproc joins ranks of one process, "
+                    "shm those of one host, tcp all",
+                    b, a, allowed)};
+  }
+
+  [[nodiscard]] bool share_memory(size_t a, size_t b) const {
+    return transports_[static_cast<size_t>(choice_[a][b])]->shares_memory();
+  }
+
+  // A node is a set of ranks that share memory; each rank is in the node of the lowest rank that it shares memory with.
+  [[nodiscard]] std::vector<int> node_of_rank() const {
+    std::vector<int> node(nranks());
+    for (size_t a = 0; a < nranks(); ++a) {
+      node[a] = static_cast<int>(a);
+      for (size_t b = 0; b < a && node[a] == static_cast<int>(a); ++b) {
+        if (share_memory(a, b)) node[a] = node[b];
+      }
+    }
+    return node;
+  }
+
+  [[nodiscard]] bool all_share_memory() const {
+    for (size_t a = 0; a < nranks(); ++a) {
+      for (size_t b = 0; b < a; ++b) {
+        if (!share_memory(a, b)) return false;
+      }
+    }
+    return true;
+  }
+
+  void describe_layout() {
+    const SegmentLayout& segment = parts_.own.segment->layout();
+    plan::Layout& layout = parts_.layout;
+    layout.nranks = parts_.options.nranks;
+    layout.windows = nranks() > 1 && parts_.options.nranks <= plan::kMaxWindowRanks && all_share_memory();
+    layout.line_bytes = OperationLine::kPayloadBytes;
+    layout.one_shot_bytes = segment.one_shot_bytes;
+    layout.piece_bytes = segment.piece_bytes;
+    // Links of different transports must cut alike: the ring's slots are the measure of all.
+    layout.ring_slice_bytes = segment.ring.payload_bytes;
+    layout.star_slice_bytes = segment.pair.slots > 0 ? std::min(segment.pair.payload_bytes, segment.ring.payload_bytes)
+                                                     : segment.ring.payload_bytes;
+    set_wait_policy();
+    set_windows();
+  }
+
+  void set_wait_policy() {
+    const std::string& spin = parts_.options.settings.spin;
+    const bool fits = own_local_ranks_ <= topology::usable_cpus();
+    const bool spins = spin == "auto" ? fits : spin == "on";
+    if (spins) {
+      parts_.policy = parts_.layout.windows ? kSpin : kSpinOnWires;
+    } else {
+      parts_.policy = parts_.layout.windows ? kYield : kYieldOnWires;
+    }
+    if (spin == "off") parts_.policy = {};
+  }
+
+  void set_windows() {
+    if (!parts_.layout.windows) return;
+    for (size_t other = 0; other < nranks(); ++other) {
+      const PeerMemory& peer = parts_.peers[other];
+      if (other == rank()) {
+        parts_.windows.peers.push_back({parts_.own.segment.get(), {}});
+      } else {
+        parts_.windows.peers.push_back(
+            {peer.segment.get(), Ringer(&peer.segment->words().sleep, peer.event_fd, parts_.options.rank)});
+      }
+    }
+  }
+
+  Status check_request() {
+    const plan::Algorithm asked = parts_.requested;
+    const bool needs_windows = asked == plan::Algorithm::two_shot || asked == plan::Algorithm::one_shot;
+    if (needs_windows && nranks() > 1 && !parts_.layout.windows) {
+      return {rondeInvalidUsage,
+              fmt::format("RONDE_ALGO={} needs at most {} ranks that all share memory; use auto or ring",
+                          plan::algorithm_name(asked), plan::kMaxWindowRanks)};
+    }
+    if (asked == plan::Algorithm::star && parts_.options.nranks > plan::kMaxStarRanks) {
+      return {rondeInvalidUsage,
+              fmt::format("RONDE_ALGO=star is for at most {} ranks; use auto or ring", plan::kMaxStarRanks)};
+    }
+    return {};
+  }
+
+  Status connect() {
+    if (nranks() == 1) return {};
+    parts_.ring = empty_link_set(topology::ring_order(node_of_rank()));
+    std::vector<int> in_rank_order(nranks());
+    std::iota(in_rank_order.begin(), in_rank_order.end(), 0);
+    parts_.star = empty_link_set(std::move(in_rank_order));
+    const std::vector<LinkWish> wishes = links_wanted();
+    for (size_t i = 0; i < transports_.size(); ++i) RONDE_TRY(connect_transport(i, wishes));
+    for (size_t i = 0; i < parts_.links.size(); ++i) enter(parts_.links[i], link_kinds_[i]);
+    return {};
+  }
+
+  [[nodiscard]] LinkSet empty_link_set(std::vector<int> order) const {
+    LinkSet links;
+    const auto here = std::find(order.begin(), order.end(), parts_.options.rank);
+    links.position = static_cast<int>(here - order.begin());
+    links.order = std::move(order);
+    links.send.resize(nranks());
+    links.receive.resize(nranks());
+    links.sent.resize(nranks());
+    links.received.resize(nranks());
+    links.sources.resize(nranks() + 1);
+    links.slots.resize(nranks());
+    return links;
+  }
+
+  [[nodiscard]] std::vector<LinkWish> links_wanted() const {
+    const auto at = static_cast<size_t>(parts_.ring.position);
+    const int next = parts_.ring.order[(at + 1) % nranks()];
+    const int previous = parts_.ring.order[(at + nranks() - 1) % nranks()];
+    std::vector<LinkWish> wishes{{LinkKind::ring, true, next}, {LinkKind::ring, false, previous}};
+    if (parts_.requested != plan::Algorithm::star) return wishes;
+    for (int other = 0; other < parts_.options.nranks; ++other) {
+      if (other == parts_.options.rank || (other != 0 && parts_.options.rank != 0)) continue;
+      wishes.push_back({LinkKind::pair, true, other});
+      wishes.push_back({LinkKind::pair, false, other});
+    }
+    return wishes;
+  }
+
+  Status connect_transport(size_t transport, const std::vector<LinkWish>& wishes) {
+    std::vector<LinkWish> mine;
+    for (const LinkWish& wish : wishes) {
+      if (choice_[rank()][static_cast<size_t>(wish.peer)] == static_cast<int>(transport)) mine.push_back(wish);
+    }
+    if (mine.empty()) return {};
+    RONDE_ASSIGN(std::vector<MadeLink> made,
+                 endpoints_[transport]->connect(mine, peers_of(transport), parts_.own, deadline_));
+    for (size_t i = 0; i < made.size(); ++i) {
+      parts_.links.push_back(std::move(made[i]));
+      link_kinds_.push_back(mine[i].kind);
+    }
+    return {};
+  }
+
+  void enter(MadeLink& link, LinkKind kind) {
+    LinkSet& set = kind == LinkKind::ring ? parts_.ring : parts_.star;
+    const int peer = link.send ? link.send->peer() : link.receive->peer();
+    const auto at = static_cast<size_t>(std::find(set.order.begin(), set.order.end(), peer) - set.order.begin());
+    if (link.send) set.send[at] = link.send.get();
+    if (link.receive) set.receive[at] = link.receive.get();
+  }
+
+  void log_choice() {
+    parts_.memory_share = std::move(memory_share_);
+    if (nranks() == 1 || parts_.options.rank != 0) return;
+    std::map<std::string_view, int> pairs;
+    for (size_t other = 1; other < nranks(); ++other) pairs[parts_.transport_of[other]]++;
+    std::string text;
+    for (const auto& [name, count] : pairs) text += fmt::format(" {} x {}", count, name);
+    log::info("rank 0 of {}: {}; transports to the others:{}; ring order {}", nranks(),
+              parts_.layout.windows ? "all ranks share memory" : "several nodes", text,
+              fmt::join(parts_.ring.order, " "));
+  }
+
+  std::span<const std::unique_ptr<Transport>> transports_;
+  Deadline deadline_;
+  SharedMemoryBudget& memory_;
+  std::shared_ptr<const void> memory_share_;
+  CommunicatorParts parts_;
+  std::vector<std::unique_ptr<Endpoint>> endpoints_;  // by transport; null: not used
+  std::vector<RankFacts> facts_;                      // by rank
+  std::vector<int> host_index_;                       // by rank: number within its host
+  int most_local_ranks_ = 1;
+  int own_local_ranks_ = 1;
+  std::vector<std::vector<int>> choice_;  // by rank and rank: the transport between them
+  std::vector<LinkKind> link_kinds_;      // beside parts_.links
+};
+
+}  // namespace
+
+Result<CommunicatorParts> set_up_communicator(Process& process, CommunicatorOptions options,
+                                              std::unique_ptr<Rendezvous> rendezvous, Deadline deadline) {
+  return Setup(process, std::move(options), std::move(rendezvous), deadline).run();
+}
+
+}  // namespace ronde

@@ -1,0 +1,49 @@
+// The first thing that went wrong with a communicator, for good. Set by any thread; asked on the path of every wait.
+#pragma once
+
+#include <functional>
+#include <mutex>
+
+#include "base/doorbell.h"
+#include "base/shared_word.h"
+#include "base/status.h"
+
+namespace ronde {
+
+class FailureState {
+ public:
+  // Any thread, never blocks for long. Only the first call has an effect; wakes the doorbell's owner. True if it was the
+  // first.
+  bool set(const Status& status) {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (!first_.ok()) return false;
+      first_ = status;
+      flag_.set();
+    }
+    const std::scoped_lock lock(doorbell_mutex_);
+    if (doorbell_ != nullptr) doorbell_->wake();
+    return true;
+  }
+
+  [[nodiscard]] bool is_set() const { return flag_.is_set(); }
+  [[nodiscard]] Status first() const {
+    const std::scoped_lock lock(mutex_);
+    return first_;
+  }
+
+  // Whom set() wakes; null: nobody any more.
+  void wakes(Doorbell* doorbell) {
+    const std::scoped_lock lock(doorbell_mutex_);
+    doorbell_ = doorbell;
+  }
+
+ private:
+  OnceFlag flag_;
+  mutable std::mutex mutex_;
+  Status first_;
+  std::mutex doorbell_mutex_;
+  Doorbell* doorbell_ = nullptr;
+};
+
+}  // namespace ronde

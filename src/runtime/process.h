@@ -1,0 +1,43 @@
+// What the communicators of a process share: the service thread, the worker of the streams, the transports, the budget of
+// shared memory. One object a process, made and ended in src/api; tests make several.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "base/event_loop.h"
+#include "link/transport.h"
+#include "runtime/worker.h"
+
+namespace ronde {
+
+// Counts the shared memory of a process against RONDE_SHM_LIMIT. Any thread.
+class SharedMemoryBudget {
+ public:
+  // Null if in_use() + bytes would be more than the limit; else the bytes are in use until the result goes.
+  std::shared_ptr<const void> reserve(size_t bytes, int64_t limit);
+  [[nodiscard]] size_t in_use() const { return *used_; }
+
+ private:
+  std::shared_ptr<std::atomic<size_t>> used_ = std::make_shared<std::atomic<size_t>>(0);
+};
+
+class Process {
+ public:
+  explicit Process(std::vector<std::unique_ptr<Transport>> transports) : transports_(std::move(transports)) {}
+
+  EventLoop& loop() { return loop_; }
+  Worker& worker() { return worker_; }
+  SharedMemoryBudget& shared_memory() { return shared_memory_; }
+  [[nodiscard]] std::span<const std::unique_ptr<Transport>> transports() const { return transports_; }
+
+ private:
+  std::vector<std::unique_ptr<Transport>> transports_;
+  SharedMemoryBudget shared_memory_;
+  EventLoop loop_;
+  Worker worker_;
+};
+
+}  // namespace ronde

@@ -1,0 +1,104 @@
+// Executes a schedule of window steps (one-shot, two-shot), and the all-reduce that fits in a line, on host memory: every
+// rank reads every other one's segment.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "link/segment.h"
+#include "runtime/operation_task.h"
+#include "schedule/one_shot.h"
+#include "schedule/partition.h"
+#include "schedule/steps.h"
+#include "schedule/two_shot.h"
+
+namespace ronde {
+
+// The windows of all ranks of a node as one of them sees them. Belongs to the communicator.
+struct NodeWindows {
+  struct Peer {
+    Segment* segment = nullptr;  // the own one too; only that one is written
+    Ringer ringer;               // not used for the own one
+  };
+  std::vector<Peer> peers;          // by rank
+  uint32_t pieces = 0;              // window pieces of all operations before this one
+  uint32_t one_shot_pieces = 0;     // of them, those in the one-shot slots
+  uint32_t two_shot_pieces = 0;     // of them, those in the two-shot slots
+  unsigned long long sent = 0;      // bytes that others read from the own windows
+  unsigned long long received = 0;  // bytes read from the others' windows
+  unsigned long long lines = 0;     // heads, each way: bytes of lines published
+};
+
+// What line and window operations share: the fixed first line, and waiting for the others' words.
+class WindowTaskBase : public OperationTask {
+ protected:
+  WindowTaskBase(const OperationContext& context, const OperationArgs& args, uint32_t sequence,
+                 const Reduction& reduction, NodeWindows& windows)
+      : OperationTask(context, args, sequence), reduction_(reduction), windows_(windows) {}
+
+  [[nodiscard]] OperationLine& line_of(int rank) const { return segment_of(rank).words().lines[sequence() % 2]; }
+  [[nodiscard]] Segment& segment_of(int rank) const { return *windows_.peers[static_cast<size_t>(rank)].segment; }
+  void ring_all() const;
+  // The peer's line, at a moment when it has not done what this rank waits for: it may show another operation.
+  [[nodiscard]] bool shows_other_operation(int peer) const;
+  Progress wait_for(int peer, bool moved);
+  Progress fail_by_line(int peer);
+
+  Reduction reduction_;
+  NodeWindows& windows_;
+};
+
+// All-reduce of at most OperationLine::kPayloadBytes: the payload rides in the line.
+class LineTask final : public WindowTaskBase {
+ public:
+  LineTask(const OperationContext& context, const OperationArgs& args, uint32_t sequence, const Reduction& reduction,
+           NodeWindows& windows)
+      : WindowTaskBase(context, args, sequence, reduction, windows) {}
+
+  Progress advance() override;
+
+ private:
+  void publish_line();
+
+  bool published_ = false;
+  int heard_ = 0;  // ranks, in order, whose line has come
+};
+
+template <typename Schedule>
+class WindowTask final : public WindowTaskBase {
+ public:
+  // piece_bytes: of a message piece; at most a window slot.
+  WindowTask(const OperationContext& context, const OperationArgs& args, uint32_t sequence, const Reduction& reduction,
+             size_t piece_bytes, NodeWindows& windows);
+
+  Progress advance() override;
+
+ private:
+  bool run_step(bool moved);  // false: wait, or the end by an error; result_ says which
+  bool await(int peer, const SharedCounter& counter, bool moved);
+  bool await_published(bool moved);
+  void publish_piece();
+  void combine_piece();
+  void fetch_part();
+  [[nodiscard]] schedule::Range piece_range() const;
+  [[nodiscard]] schedule::Range part_of(int rank) const;  // within the piece
+  [[nodiscard]] std::byte* window_of(int rank) const;
+  [[nodiscard]] const std::byte* input() const;
+  [[nodiscard]] std::byte* output() const;
+  void finish();
+
+  size_t element_bytes_;
+  size_t piece_count_;  // elements of a piece
+  size_t pieces_;
+  Schedule schedule_;
+  bool streaming_;
+  size_t next_ = 0;
+  schedule::WindowStep step_;
+  int heard_ = 0;  // in the current step: ranks, in order, that have published
+  Progress result_ = Progress::blocked;
+};
+
+extern template class WindowTask<schedule::OneShot>;
+extern template class WindowTask<schedule::TwoShot>;
+
+}  // namespace ronde

@@ -1,0 +1,53 @@
+// Whose inputs a value is the sum of: for each position 0, 1, or more than 1 times. What the verifier computes with instead
+// of numbers.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace ronde::schedule {
+
+class Contributions {
+ public:
+  static constexpr int kMaxPositions = 128;
+
+  [[nodiscard]] static Contributions of(int position) {
+    Contributions own;
+    own.once_[word(position)] = bit(position);
+    return own;
+  }
+
+  void add(const Contributions& other) {
+    for (size_t i = 0; i < once_.size(); ++i) {
+      more_[i] |= other.more_[i] | (once_[i] & other.once_[i]);
+      once_[i] |= other.once_[i];
+    }
+  }
+
+  [[nodiscard]] bool empty() const { return once_ == decltype(once_){}; }
+
+  [[nodiscard]] int times(int position) const {
+    if ((more_[word(position)] & bit(position)) != 0) return 2;
+    return (once_[word(position)] & bit(position)) != 0 ? 1 : 0;
+  }
+
+  // Everybody of n exactly once.
+  [[nodiscard]] bool complete(int n) const { return first_wrong(n) == n; }
+
+  // The first of n positions that is not in it exactly once; n if there is none.
+  [[nodiscard]] int first_wrong(int n) const {
+    int position = 0;
+    while (position < n && times(position) == 1) ++position;
+    return position;
+  }
+
+ private:
+  [[nodiscard]] static size_t word(int position) { return static_cast<size_t>(position) / 64; }
+  [[nodiscard]] static uint64_t bit(int position) { return uint64_t{1} << (position % 64); }
+
+  std::array<uint64_t, kMaxPositions / 64> once_ = {};  // at least once
+  std::array<uint64_t, kMaxPositions / 64> more_ = {};  // more than once
+};
+
+}  // namespace ronde::schedule

@@ -1,0 +1,302 @@
+// The symbolic machine for window steps.
+#include <utility>
+
+#include "schedule/contributions.h"
+#include "schedule/one_shot.h"
+#include "schedule/two_shot.h"
+#include "schedule/vector_clock.h"
+#include "schedule/verifier.h"
+
+namespace ronde::schedule {
+namespace {
+
+constexpr size_t kNothing = SIZE_MAX;
+
+using Times = std::vector<uint32_t>;  // per position
+
+// One slot of a window.
+struct WindowSlot {
+  size_t piece = kNothing;  // what lies here
+  Times reads;              // the last of each position, of any part
+  Times reads_before;       // ... of the pieces that lay here before
+};
+
+// One part of one slot. Only the owner of the window writes.
+struct WindowPart {
+  size_t piece = kNothing;  // what lies here
+  bool combined = false;    // ... is the result, not the owner's input
+  Contributions value;
+  Times reads;  // the last of each position
+};
+
+struct Position {
+  size_t next = 0;
+  size_t steps = 0;
+  size_t published = 0;
+  size_t combined = 0;
+  VectorClock clock;
+  std::vector<VectorClock> at_publish;  // per piece
+  std::vector<VectorClock> at_combine;
+};
+
+class WindowMachine {
+ public:
+  WindowMachine(const WindowProgram& program, const WindowConditions& conditions)
+      : program_(program), conditions_(conditions), n_(program.positions) {}
+
+  Verdict run();
+
+ private:
+  static size_t count(int value) { return static_cast<size_t>(value); }
+  WindowPart& window(int owner, size_t piece, int part) {
+    return parts_[(count(owner) * conditions_.slots + piece % conditions_.slots) * count(n_) + count(part)];
+  }
+  WindowSlot& slot(int owner, size_t piece) {
+    return slots_[count(owner) * conditions_.slots + piece % conditions_.slots];
+  }
+  Contributions& output(int position, size_t piece, int part) {
+    return outputs_[(count(position) * program_.pieces + piece) * count(n_) + count(part)];
+  }
+  std::vector<bool>::reference input_overwritten(int position, size_t piece, int part) {
+    return input_overwritten_[(count(position) * program_.pieces + piece) * count(n_) + count(part)];
+  }
+
+  void start();
+  bool advance(int position);
+  std::string malformed(int position, const WindowStep& step) const;
+  std::string blocked(const WindowStep& step) const;
+  void publish(int position, const WindowStep& step);
+  void combine(int position, const WindowStep& step);
+  void fetch(int position, const WindowStep& step);
+  Contributions own_input(int position, size_t piece, int part);
+  void write_output(int position, size_t piece, int part, const Contributions& value);
+  void write_window(int owner, size_t piece, int part, bool combined, const Contributions& value);
+  void check_all_read(int owner, const Times& reads);
+  const Contributions& read_window(int reader, int owner, size_t piece, int part, bool combined);
+  void check_end();
+
+  void fail(const std::string& why) {
+    if (why_.empty()) why_ = why;
+  }
+  void fail_at(int position, const std::string& what) { fail(where(position) + what); }
+  std::string where(int position) const {
+    return "position " + std::to_string(position) + " step " + std::to_string(positions_[count(position)].next) + " ";
+  }
+
+  const WindowProgram& program_;
+  const WindowConditions& conditions_;
+  int n_;
+  std::vector<Position> positions_;
+  std::vector<WindowSlot> slots_;
+  std::vector<WindowPart> parts_;
+  std::vector<Contributions> outputs_;
+  std::vector<bool> input_overwritten_;
+  std::string why_;
+};
+
+Verdict WindowMachine::run() {
+  start();
+  bool progress = true;
+  while (progress && why_.empty()) {
+    progress = false;
+    for (int position = 0; position < n_; ++position) {
+      while (why_.empty() && advance(position)) progress = true;
+    }
+  }
+  if (why_.empty()) check_end();
+  return {why_.empty(), why_};
+}
+
+void WindowMachine::start() {
+  for (int position = 0; position < n_; ++position) {
+    positions_.push_back({.steps = program_.steps(position),
+                          .clock = VectorClock(n_),
+                          .at_publish = {program_.pieces, VectorClock(n_)},
+                          .at_combine = {program_.pieces, VectorClock(n_)}});
+  }
+  slots_.assign(count(n_) * conditions_.slots, {.reads = Times(count(n_)), .reads_before = Times(count(n_))});
+  parts_.assign(slots_.size() * count(n_), {.reads = Times(count(n_))});
+  outputs_.resize(count(n_) * program_.pieces * count(n_));
+  input_overwritten_.resize(outputs_.size());
+}
+
+// Does the next step of `position` if it can be done.
+bool WindowMachine::advance(int position) {
+  Position& me = positions_[count(position)];
+  if (me.next == me.steps) return false;
+  const WindowStep step = program_.step(position, me.next);
+  if (const std::string fault = malformed(position, step); !fault.empty()) {
+    fail_at(position, fault);
+    return false;
+  }
+  if (!blocked(step).empty()) return false;
+  if (step.action == WindowAction::combine) {
+    for (const Position& other : positions_) me.clock.join(other.at_publish[step.piece]);
+  } else if (step.action == WindowAction::fetch) {
+    me.clock.join(positions_[count(step.peer)].at_combine[step.piece]);
+  }
+  me.clock.tick(position);
+  switch (step.action) {
+    case WindowAction::publish: publish(position, step); break;
+    case WindowAction::combine: combine(position, step); break;
+    case WindowAction::fetch: fetch(position, step); break;
+  }
+  ++me.next;
+  return true;
+}
+
+std::string WindowMachine::malformed(int position, const WindowStep& step) const {
+  const Position& me = positions_[count(position)];
+  if (step.piece >= program_.pieces) return "names a piece that does not exist";
+  switch (step.action) {
+    case WindowAction::publish:
+      if (step.piece != me.published) return "publishes pieces out of order";
+      break;
+    case WindowAction::combine:
+      if (step.piece != me.combined) return "combines pieces out of order";
+      break;
+    case WindowAction::fetch:
+      if (step.peer < 0 || step.peer >= n_ || step.peer == position) return "fetches from nobody else";
+      break;
+  }
+  return {};
+}
+
+// What the step waits for; empty if nothing.
+std::string WindowMachine::blocked(const WindowStep& step) const {
+  if (step.action == WindowAction::publish) return {};
+  if (step.action == WindowAction::fetch) {
+    if (positions_[count(step.peer)].combined > step.piece) return {};
+    return "waits until " + std::to_string(step.peer) + " has combined piece " + std::to_string(step.piece);
+  }
+  for (int other = 0; other < n_; ++other) {
+    if (positions_[count(other)].published > step.piece) continue;
+    return "waits until " + std::to_string(other) + " has published piece " + std::to_string(step.piece);
+  }
+  return {};
+}
+
+void WindowMachine::publish(int position, const WindowStep& step) {
+  for (int part = 0; part < n_; ++part) {
+    if (!step.whole && part == position) continue;
+    write_window(position, step.piece, part, false, own_input(position, step.piece, part));
+  }
+  Position& me = positions_[count(position)];
+  me.at_publish[step.piece] = me.clock;
+  ++me.published;
+}
+
+void WindowMachine::combine(int position, const WindowStep& step) {
+  for (int part = 0; part < n_; ++part) {
+    if (!step.whole && part != position) continue;
+    Contributions sum = own_input(position, step.piece, part);
+    for (int other = 0; other < n_; ++other) {
+      if (other != position) sum.add(read_window(position, other, step.piece, part, false));
+    }
+    write_output(position, step.piece, part, sum);
+    if (!step.whole) write_window(position, step.piece, part, true, sum);
+  }
+  Position& me = positions_[count(position)];
+  me.at_combine[step.piece] = me.clock;
+  ++me.combined;
+}
+
+void WindowMachine::fetch(int position, const WindowStep& step) {
+  write_output(position, step.piece, step.peer, read_window(position, step.peer, step.piece, step.peer, true));
+}
+
+Contributions WindowMachine::own_input(int position, size_t piece, int part) {
+  if (input_overwritten(position, piece, part)) fail_at(position, "reads its input after it was overwritten in place");
+  return Contributions::of(position);
+}
+
+void WindowMachine::write_output(int position, size_t piece, int part, const Contributions& value) {
+  Contributions& target = output(position, piece, part);
+  if (!target.empty()) fail_at(position, "writes an output twice");
+  target = value;
+  if (conditions_.in_place) input_overwritten(position, piece, part) = true;
+}
+
+void WindowMachine::check_all_read(int owner, const Times& reads) {
+  const VectorClock& clock = positions_[count(owner)].clock;
+  for (int reader = 0; reader < n_; ++reader) {
+    if (clock.has_seen(reader, reads[count(reader)])) continue;
+    fail_at(owner, "overwrites what " + std::to_string(reader) + " may still be reading");
+  }
+}
+
+// The owner writes: all reads of what lies there must have happened before.
+void WindowMachine::write_window(int owner, size_t piece, int part, bool combined, const Contributions& value) {
+  WindowPart& target = window(owner, piece, part);
+  WindowSlot& around = slot(owner, piece);
+  if (around.piece != piece) {
+    around.piece = piece;
+    around.reads_before = around.reads;
+  }
+  check_all_read(owner, target.reads);
+  if (!conditions_.fixed_parts) check_all_read(owner, around.reads_before);
+  target.piece = piece;
+  target.combined = combined;
+  target.value = value;
+}
+
+const Contributions& WindowMachine::read_window(int reader, int owner, size_t piece, int part, bool combined) {
+  WindowPart& source = window(owner, piece, part);
+  WindowSlot& around = slot(owner, piece);
+  if (source.piece != piece || source.combined != combined) {
+    fail_at(reader, "wants piece " + std::to_string(piece) + " from " + std::to_string(owner) + ", where " +
+                        (source.piece == kNothing ? "nothing" : "piece " + std::to_string(source.piece)) + " may lie");
+  }
+  if (!conditions_.fixed_parts && around.piece != piece) {
+    fail_at(reader, "wants piece " + std::to_string(piece) + " from " + std::to_string(owner) +
+                        ", where parts of piece " + std::to_string(around.piece) + " may lie");
+  }
+  source.reads[count(reader)] = around.reads[count(reader)] = positions_[count(reader)].clock.time(reader);
+  return source.value;
+}
+
+void WindowMachine::check_end() {
+  for (int position = 0; position < n_; ++position) {
+    const Position& at = positions_[count(position)];
+    if (at.next == at.steps) continue;
+    fail("does not terminate: " + where(position) + blocked(program_.step(position, at.next)));
+  }
+  for (int position = 0; position < n_; ++position) {
+    for (size_t piece = 0; piece < program_.pieces; ++piece) {
+      for (int part = 0; part < n_; ++part) {
+        const Contributions& value = output(position, piece, part);
+        const int wrong = value.first_wrong(n_);
+        if (wrong == n_) continue;
+        fail("position " + std::to_string(position) + " ends with piece " + std::to_string(piece) + " part " +
+             std::to_string(part) + " in which the input of " + std::to_string(wrong) + " is " +
+             (value.times(wrong) == 0 ? "missing" : "added twice"));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+WindowProgram one_shot_program(int n, size_t pieces) {
+  return {.positions = n,
+          .pieces = pieces,
+          .steps = [pieces](int) { return OneShot(pieces).steps(); },
+          .step = [pieces](int, size_t number) { return OneShot(pieces).step(number); }};
+}
+
+WindowProgram two_shot_program(int n, size_t pieces) {
+  return {.positions = n,
+          .pieces = pieces,
+          .steps = [n, pieces](int position) { return TwoShot(n, position, pieces).steps(); },
+          .step = [n, pieces](int position, size_t number) { return TwoShot(n, position, pieces).step(number); }};
+}
+
+Verdict verify_windows(const WindowProgram& program, const WindowConditions& conditions) {
+  if (program.positions < 1 || program.positions > Contributions::kMaxPositions) {
+    return {false, "between 1 and " + std::to_string(Contributions::kMaxPositions) + " positions can be verified"};
+  }
+  if (program.pieces < 1 || conditions.slots < 1) return {false, "pieces and slots must be at least 1"};
+  return WindowMachine(program, conditions).run();
+}
+
+}  // namespace ronde::schedule

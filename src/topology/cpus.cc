@@ -1,0 +1,73 @@
+#include "topology/cpus.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <string>
+#include <thread>
+
+namespace ronde::topology {
+namespace {
+
+// CPUs by quota and period in microseconds; 0 when there is no quota.
+int cpus_by_quota(double quota, double period) {
+  if (quota <= 0 || period <= 0) return 0;
+  return std::max(1, static_cast<int>(std::ceil(quota / period)));
+}
+
+int smaller_known(int a, int b) {
+  if (a == 0 || b == 0) return std::max(a, b);
+  return std::min(a, b);
+}
+
+// cgroup v2: cpu.max ("max 100000" or "50000 100000") in the own group and all groups above it.
+int quota_v2(std::string path) {
+  int least = 0;
+  for (;;) {
+    std::ifstream file("/sys/fs/cgroup" + path + "/cpu.max");
+    std::string quota;
+    double period = 0;
+    if (file >> quota >> period && quota != "max")
+      least = smaller_known(least, cpus_by_quota(std::atof(quota.c_str()), period));
+    if (path.empty() || path == "/") return least;
+    path.erase(path.rfind('/'));
+  }
+}
+
+int quota_v1(const std::string& path) {
+  const std::string folder = "/sys/fs/cgroup/cpu" + path;
+  double quota = 0;
+  double period = 0;
+  std::ifstream(folder + "/cpu.cfs_quota_us") >> quota;
+  std::ifstream(folder + "/cpu.cfs_period_us") >> period;
+  return cpus_by_quota(quota, period);
+}
+
+int cgroup_cpus() {
+  int least = 0;
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const size_t first = line.find(':');
+    const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const std::string path = line.substr(second + 1);
+    if (controllers.empty()) least = smaller_known(least, quota_v2(path));
+    if (("," + controllers + ",").find(",cpu,") != std::string::npos) least = smaller_known(least, quota_v1(path));
+  }
+  return least;
+}
+
+int affinity_cpus() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));  // more than 1024 CPUs
+}
+
+}  // namespace
+
+int usable_cpus() { return smaller_known(affinity_cpus(), cgroup_cpus()); }
+
+}  // namespace ronde::topology

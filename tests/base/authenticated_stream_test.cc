@@ -1,0 +1,252 @@
+#include "base/authenticated_stream.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "base/log.h"
+
+namespace ronde {
+namespace {
+
+Secret secret_of(int seed) {
+  Secret secret{};
+  secret[5] = static_cast<std::byte>(seed);
+  return secret;
+}
+
+Claim claim_of(uint32_t rank) {
+  Claim claim;
+  claim.job = 42;
+  claim.role = Role::data;
+  claim.client_rank = rank;
+  return claim;
+}
+
+SocketAddress loopback(uint16_t port) { return *SocketAddress::parse("127.0.0.1", port); }
+
+// An acceptor that a thread of its own serves.
+class Server {
+ public:
+  Server() : Server(std::move(*listen_tcp(loopback(0), 0))) {}
+  ~Server() { stop(); }
+  void stop() {
+    stopping_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  [[nodiscard]] SocketAddress address() const { return loopback(port_); }
+  [[nodiscard]] int proved() const { return proved_count_; }
+  std::vector<Stream> streams;  // after stop()
+
+ private:
+  explicit Server(Listener listener)
+      : port_(listener.port), acceptor_(std::move(listener.fd), secret_of(1), 42), thread_([this] { run(); }) {}
+  void run() {
+    while (!stopping_) {
+      pollfd polled{acceptor_.poll_fd(), POLLIN, 0};
+      poll(&polled, 1, acceptor_.next_deadline().poll_timeout(Clock::now(), 20));
+      acceptor_.advance(Clock::now(), streams);
+      proved_count_ = static_cast<int>(streams.size());
+    }
+  }
+
+  uint16_t port_;
+  Acceptor acceptor_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<int> proved_count_{0};
+  std::thread thread_;
+};
+
+Fd connect_blocking(const SocketAddress& address) {
+  Fd fd(socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
+  REQUIRE(connect(fd.get(), address.system(), address.system_size()) == 0);
+  return fd;
+}
+
+Result<Stream> dial_one(const SocketAddress& address, uint32_t rank, Milliseconds limit, int secret = 1) {
+  return dial({address}, secret_of(secret), claim_of(rank), "rank 9", false, Deadline::after(limit));
+}
+
+double seconds_since(Time start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// True when the other side has closed within the limit.
+bool closed_within(int fd, Milliseconds limit) {
+  pollfd polled{fd, POLLIN, 0};
+  if (poll(&polled, 1, static_cast<int>(limit.count())) != 1) return false;
+  char byte = 0;
+  return recv(fd, &byte, 1, MSG_DONTWAIT) <= 0;
+}
+
+}  // namespace
+
+TEST_CASE("Dialled connections are proved on both sides") {
+  Server server;
+  std::vector<Stream> dialled;
+  for (uint32_t rank = 0; rank < 5; ++rank) {
+    Result<Stream> stream = dial_one(server.address(), rank, Milliseconds(2000));
+    REQUIRE(stream.ok());
+    CHECK(send(stream->fd.get(), "x", 1, MSG_NOSIGNAL) == 1);
+    dialled.push_back(std::move(*stream));
+  }
+  while (server.proved() < 5) std::this_thread::yield();
+  server.stop();
+  for (size_t i = 0; i < 5; ++i) {
+    CHECK(server.streams[i].claim.client_rank == i);
+    CHECK(server.streams[i].session_key == dialled[i].session_key);
+    char byte = 0;  // what followed the proof belongs to the stream
+    pollfd polled{server.streams[i].fd.get(), POLLIN, 0};
+    REQUIRE(poll(&polled, 1, 2000) == 1);
+    CHECK(recv(server.streams[i].fd.get(), &byte, 1, 0) == 1);
+    CHECK(byte == 'x');
+  }
+}
+
+TEST_CASE("Errors of dialling list each address with its reason") {
+  const Result<Listener> gone = listen_tcp(loopback(0), 0);
+  REQUIRE(gone.ok());
+  const uint16_t free_port = gone->port;
+  const_cast<Fd&>(gone->fd).reset();
+  const Time start = Clock::now();
+  const auto stream = dial({loopback(free_port), *SocketAddress::parse("::1", free_port)}, secret_of(1), claim_of(0),
+                           "rank 9", false, Deadline::after(Milliseconds(4000)));
+  REQUIRE_FALSE(stream.ok());
+  CHECK(stream.status().code() == rondePeerUnreachable);
+  CHECK_THAT(stream.status().message(), Catch::Contains("cannot reach rank 9") && Catch::Contains("127.0.0.1") &&
+                                            Catch::Contains("[::1]") && Catch::Contains("Connection refused"));
+  CHECK(seconds_since(start) < 1.0);
+}
+
+TEST_CASE("A refused connection is tried again where that was asked for") {
+  Result<Listener> listener = listen_tcp(loopback(0), 0);
+  const uint16_t port = listener->port;
+  listener->fd.reset();
+  const auto timed_out =
+      dial({loopback(port)}, secret_of(1), claim_of(0), "the root", true, Deadline::after(Milliseconds(300)));
+  REQUIRE_FALSE(timed_out.ok());
+  CHECK(timed_out.status().code() == rondeTimedOut);
+
+  std::atomic<bool> done = false;
+  std::thread late([&] {
+    std::this_thread::sleep_for(Milliseconds(300));
+    Result<Listener> again = listen_tcp(loopback(0), port);
+    if (!again.ok()) return;
+    Acceptor acceptor(std::move(again->fd), secret_of(1), 42);
+    std::vector<Stream> proved;
+    while (!done) {
+      acceptor.advance(Clock::now(), proved);
+      std::this_thread::sleep_for(Milliseconds(5));
+    }
+  });
+  const auto stream =
+      dial({loopback(port)}, secret_of(1), claim_of(0), "the root", true, Deadline::after(Milliseconds(4000)));
+  done = true;
+  late.join();
+  CHECK(stream.ok());
+}
+
+TEST_CASE("The first address that proves wins, whatever the others do") {
+  // A listener that never answers, one that refuses, and the right one.
+  const Result<Listener> silent = listen_tcp(loopback(0), 0);
+  Result<Listener> gone = listen_tcp(loopback(0), 0);
+  gone->fd.reset();
+  Server server;
+  const Time start = Clock::now();
+  const auto stream = dial({loopback(silent->port), loopback(gone->port), server.address()}, secret_of(1), claim_of(1),
+                           "rank 9", false, Deadline::after(Milliseconds(4000)));
+  REQUIRE(stream.ok());
+  CHECK(peer_text(stream->fd.get()) == server.address().text());
+  CHECK(seconds_since(start) < 2.0);
+}
+
+TEST_CASE("A wrong secret is an error that says so") {
+  Server server;
+  const auto stream = dial_one(server.address(), 1, Milliseconds(4000), 2);
+  REQUIRE_FALSE(stream.ok());
+  CHECK_THAT(stream.status().message(), Catch::Contains("does not know the secret"));
+  server.stop();
+  CHECK(server.streams.empty());
+}
+
+TEST_CASE("A listener that never answers costs the deadline, and the error says what it did") {
+  const Result<Listener> silent = listen_tcp(loopback(0), 0);
+  const auto stream = dial_one(loopback(silent->port), 1, Milliseconds(300));
+  REQUIRE_FALSE(stream.ok());
+  CHECK(stream.status().code() == rondeTimedOut);
+  CHECK_THAT(stream.status().message(), Catch::Contains("connected, but no answer to the proof"));
+}
+
+TEST_CASE("case_23_strangers: silent, garbage, HTTP and closing connections do not keep ranks out") {
+  Server server;
+  std::vector<Fd> strangers;
+  const std::string garbage(4096, '\x5a');
+  const std::string request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+  std::atomic<bool> scanned = false;
+  std::thread scanner([&] {
+    for (int i = 0; i < 200; ++i) {
+      Fd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      const SocketAddress address = server.address();
+      if (connect(fd.get(), address.system(), address.system_size()) != 0) continue;
+      if (i % 4 == 1) (void)!send(fd.get(), garbage.data(), garbage.size(), MSG_NOSIGNAL);
+      if (i % 4 == 2) (void)!send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL);
+      if (i % 4 != 3) strangers.push_back(std::move(fd));
+    }
+    scanned = true;
+  });
+  const Time start = Clock::now();
+  int in = 0;
+  std::vector<Stream> kept;
+  for (uint32_t rank = 0; rank < 8; ++rank) {
+    Result<Stream> stream = dial_one(server.address(), rank, Milliseconds(4500));
+    if (!stream.ok()) continue;
+    ++in;
+    kept.push_back(std::move(*stream));
+  }
+  scanner.join();
+  CHECK(in == 8);
+  CHECK(seconds_since(start) < 3.0);
+  while (server.proved() < 8 && seconds_since(start) < 4.0) std::this_thread::yield();
+  server.stop();
+  CHECK(server.streams.size() == 8);
+}
+
+TEST_CASE("case_24_strangers_cost_nothing: garbage is dropped at once, a slow one at the limit") {
+  Result<Listener> listener = listen_tcp(loopback(0), 0);
+  const SocketAddress address = loopback(listener->port);
+  Acceptor acceptor(std::move(listener->fd), secret_of(1), 42);
+  std::vector<Stream> proved;
+  const Fd garbage = connect_blocking(address);
+  const Fd silent = connect_blocking(address);
+  REQUIRE(send(garbage.get(), "\xff\xff\xff\xff", 4, MSG_NOSIGNAL) == 4);
+  Time now = Clock::now();
+  std::this_thread::sleep_for(Milliseconds(20));
+  acceptor.advance(now, proved);
+  CHECK(closed_within(garbage.get(), Milliseconds(1000)));
+  CHECK_FALSE(closed_within(silent.get(), Milliseconds(20)));
+  CHECK(acceptor.next_deadline().time() == now + Milliseconds(5000));
+  acceptor.advance(now + Milliseconds(5000), proved);  // the clock is the caller's
+  CHECK(closed_within(silent.get(), Milliseconds(1000)));
+  CHECK(proved.empty());
+}
+
+TEST_CASE("case_24_half_open: not more than 64 unproved connections are held; the oldest gives way") {
+  Result<Listener> listener = listen_tcp(loopback(0), 0);
+  const SocketAddress address = loopback(listener->port);
+  Acceptor acceptor(std::move(listener->fd), secret_of(1), 42);
+  std::vector<Stream> proved;
+  std::vector<Fd> silent;
+  for (int i = 0; i < 70; ++i) silent.push_back(connect_blocking(address));
+  const Time now = Clock::now();
+  for (int i = 0; i < 5; ++i) acceptor.advance(now, proved);
+  CHECK_FALSE(closed_within(silent[0].get(), Milliseconds(10)));  // all are young
+  for (int i = 0; i < 5; ++i) acceptor.advance(now + Milliseconds(100), proved);
+  for (size_t i = 0; i < 6; ++i) CHECK(closed_within(silent[i].get(), Milliseconds(500)));
+  CHECK_FALSE(closed_within(silent[6].get(), Milliseconds(10)));
+}
+
+}  // namespace ronde

@@ -1,0 +1,136 @@
+#include "common/options.h"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "common/environment.h"
+#include "common/json_report.h"
+#include "common/trace.h"
+
+namespace {
+
+perf::CommandLine parse(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "x_perf");
+  return perf::parse_command_line("x_perf", "Measures x.", static_cast<int>(arguments.size()), arguments.data());
+}
+
+TEST_CASE("defaults") {
+  const auto line = parse({});
+  REQUIRE(line.options.has_value());
+  CHECK(line.options->threads == 1);
+  CHECK(line.options->min_bytes == 32U << 20);
+  CHECK(line.options->iterations == 20);
+  CHECK(line.options->average == perf::Average::kMean);
+  CHECK(perf::sizes_of(*line.options) == std::vector<std::size_t>{32U << 20});
+}
+
+TEST_CASE("short and long names") {
+  const auto line =
+      parse({"-t", "2", "--ngpus", "3", "-b", "8", "--maxbytes", "1.5K", "-f", "2",       "-n", "7",         "-m", "4",
+             "-w", "0", "-N",      "2", "-p", "1", "-c",         "3",    "-o", "min,max", "-d", "half,int8", "-r", "1",
+             "-z", "3", "-y",      "1", "-T", "9", "-C",         "1",    "-S", "1",       "-J", "x.json",    "-a", "3",
+             "-u", "1", "-I",      "1", "-K", "2", "--counters"});
+  INFO(line.error);
+  REQUIRE(line.options.has_value());
+  const perf::Options& o = *line.options;
+  CHECK(o.threads == 2);
+  CHECK(o.ranks_per_thread == 3);
+  CHECK(perf::sizes_of(o) == std::vector<std::size_t>{8, 16, 32, 64, 128, 256, 512, 1024});
+  CHECK(o.ops == std::vector<rondeRedOp_t>{rondeMin, rondeMax});
+  CHECK(o.types == std::vector<rondeDataType_t>{rondeFloat16, rondeInt8});
+  CHECK(o.blocking == perf::Blocking::kWaitAndUntimedBarrier);
+  CHECK(o.null_stream);
+  CHECK(o.average == perf::Average::kMax);
+  CHECK(o.counters);
+}
+
+TEST_CASE("all types, all reductions, steps") {
+  const auto line = parse({"-d", "all", "-o", "all", "-b", "0", "-e", "10", "-i", "4"});
+  REQUIRE(line.options.has_value());
+  CHECK(line.options->types.size() == 12);
+  CHECK(line.options->ops.size() == 5);
+  CHECK(perf::sizes_of(*line.options) == std::vector<std::size_t>{0, 4, 8});
+}
+
+TEST_CASE("wrong arguments name themselves") {
+  const auto refused = [](std::vector<const char*> arguments, const char* name) {
+    const auto line = parse(std::move(arguments));
+    INFO(line.error);
+    CHECK_FALSE(line.options.has_value());
+    CHECK(line.exit_code == 2);
+    CHECK(line.help.empty());
+    CHECK(line.error.find(name) != std::string::npos);
+    CHECK(std::count(line.error.begin(), line.error.end(), '\n') == 1);
+  };
+  refused({"-t", "0"}, "--nthreads");
+  refused({"-t", "abc"}, "abc");
+  refused({"-n"}, "--iters");
+  refused({"-b", "12abc", "-e", "1M"}, "12abc");
+  refused({"-b", "64M"}, "-e");
+  refused({"-b", "8", "-e", "16", "-i", "0"}, "-i");
+  refused({"-b", "0", "-e", "16", "-f", "2"}, "-f");
+  refused({"-o", "xor"}, "xor");
+  refused({"-d", "float,floot"}, "floot");
+  refused({"-d", ""}, "-d");
+  refused({"-a", "4"}, "--average");
+  refused({"-K", "20", "-I", "1"}, "-K");
+  refused({"--sizes-from", "f", "-d", "all"}, "--sizes-from");
+  refused({"--nonsense"}, "--nonsense");
+  refused({"stray"}, "stray");
+  for (const char* flag : {"-G", "-R", "-x", "-D", "-V", "-M"}) {
+    refused({flag}, flag);
+    refused({flag, "1"}, "leave the flag out");
+  }
+}
+
+TEST_CASE("help goes to stdout and names the hook for tests") {
+  const auto line = parse({"--help"});
+  CHECK_FALSE(line.options.has_value());
+  CHECK(line.exit_code == 0);
+  CHECK(line.error.empty());
+  CHECK(line.help.find("--nthreads") != std::string::npos);
+  CHECK(line.help.find(perf::kFlipVariable) != std::string::npos);
+}
+
+TEST_CASE("traces") {
+  const std::string path = "trace_of_options_test.txt";
+  std::ofstream(path) << "# head\n\na.weight 10 # note\n  b 7\n";
+  std::string why;
+  const auto tensors = perf::read_trace(path, &why);
+  REQUIRE(tensors.has_value());
+  CHECK(tensors->size() == 2);
+  CHECK(tensors->at(0).name == "a.weight");
+  CHECK(perf::total_elements(*tensors) == 17);
+  for (const char* bad : {"a\n", "a 0\n", "a -1\n", "a 1 2\n", "a 1x\n"}) {
+    std::ofstream(path) << "ok 1\n" << bad;
+    CHECK_FALSE(perf::read_trace(path, &why).has_value());
+    CHECK(why.find(path + ":2:") == 0);
+  }
+  std::ofstream(path) << "# nothing\n";
+  CHECK_FALSE(perf::read_trace(path, &why).has_value());
+  std::remove(path.c_str());
+  CHECK_FALSE(perf::read_trace(path, &why).has_value());
+}
+
+TEST_CASE("JSON has the keys of the format, and files are never overwritten") {
+  perf::Totals totals;
+  totals.ranks = {{1, "node"}};
+  totals.rows.resize(1);
+  totals.rows[0].out_of_place.wrong = 2;
+  const perf::Options options;
+  const auto json = nlohmann::json::parse(perf::to_json({"x_perf", {"x_perf", "\xff"}, "now", options, totals}));
+  CHECK(json["results"][0]["out_of_place"]["nwrong"] == 2);
+  CHECK(json["results"][0]["in_place"]["nwrong"] == "N/A");
+  CHECK(json["config"]["devices"][0]["hostname"] == "node");
+  const std::string path = "json_of_options_test.json";
+  std::string why;
+  CHECK(perf::write_new_file(path, "1", &why) == path);
+  CHECK(perf::write_new_file(path, "2", &why) == path + ".0");
+  CHECK(perf::write_new_file(path, "3", &why) == path + ".1");
+  for (const char* end : {"", ".0", ".1"}) CHECK(std::remove((path + end).c_str()) == 0);
+  CHECK(perf::write_new_file("/nonexistent/x", "1", &why).empty());
+  CHECK_FALSE(why.empty());
+}
+
+}  // namespace

@@ -1,0 +1,102 @@
+#include "transports/shm/descriptor_socket.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+namespace ronde {
+namespace {
+
+struct Address {
+  sockaddr_un system{};
+  socklen_t size = 0;
+};
+
+Address abstract_address(const std::string& name) {
+  Address address;
+  address.system.sun_family = AF_UNIX;
+  const size_t length = std::min(name.size(), sizeof address.system.sun_path - 1);
+  std::memcpy(address.system.sun_path + 1, name.data(), length);
+  address.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
+  return address;
+}
+
+Fd unix_socket() { return Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)); }
+
+}  // namespace
+
+Result<Fd> listen_abstract(const std::string& name, int backlog) {
+  Fd socket = unix_socket();
+  if (!socket.valid()) return system_error("cannot make a Unix socket", errno);
+  const Address address = abstract_address(name);
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address.system), address.size) != 0 ||
+      ::listen(socket.get(), backlog) != 0) {
+    return system_error("cannot listen on a Unix socket", errno);
+  }
+  return socket;
+}
+
+ConnectOutcome connect_abstract(const std::string& name, Fd& socket) {
+  Fd attempt = unix_socket();
+  if (!attempt.valid()) return ConnectOutcome::refused;
+  const Address address = abstract_address(name);
+  int result = 0;
+  do {
+    result = ::connect(attempt.get(), reinterpret_cast<const sockaddr*>(&address.system), address.size);
+  } while (result != 0 && errno == EINTR);
+  if (result != 0) return errno == EAGAIN ? ConnectOutcome::busy : ConnectOutcome::refused;
+  socket = std::move(attempt);
+  return ConnectOutcome::connected;
+}
+
+bool send_with_descriptors(int socket, ByteView bytes, std::array<int, 2> descriptors) {
+  iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof descriptors)] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof descriptors);
+  std::memcpy(CMSG_DATA(header), descriptors.data(), sizeof descriptors);
+  ssize_t sent = 0;
+  do {
+    sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  return sent == static_cast<ssize_t>(bytes.size());
+}
+
+int receive_with_descriptors(int socket, std::span<std::byte> bytes, std::array<Fd, 2>& descriptors) {
+  iovec part{bytes.data(), bytes.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t received = 0;
+  do {
+    received = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  } while (received < 0 && errno == EINTR);
+  if (received < 0 && errno == EAGAIN) return 0;
+  size_t found = 0;
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    const size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(header) + i * sizeof fd, sizeof fd);
+      Fd owned(fd);  // one too many is closed here
+      if (found < descriptors.size()) descriptors[found++] = std::move(owned);
+    }
+  }
+  return received == static_cast<ssize_t>(bytes.size()) && found == descriptors.size() ? 1 : -1;
+}
+
+}  // namespace ronde

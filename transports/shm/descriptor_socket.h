@@ -1,0 +1,29 @@
+// Abstract Unix sockets that carry bytes and descriptors. Abstract: no file is left behind, and they work across mount,
+// user and host name namespaces. All sockets are non-blocking and close-on-exec.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "base/fd.h"
+#include "base/status.h"
+#include "base/wire.h"
+
+namespace ronde {
+
+// Listens under a name without its leading NUL.
+Result<Fd> listen_abstract(const std::string& name, int backlog);
+
+enum class ConnectOutcome { connected, busy, refused };  // busy: the backlog is full, try again
+
+// Connects at once or not at all: an abstract name is either listened to in this network namespace, or not.
+ConnectOutcome connect_abstract(const std::string& name, Fd& socket);
+
+// Sends the bytes with two descriptors attached, all or nothing; false with errno otherwise.
+bool send_with_descriptors(int socket, ByteView bytes, std::array<int, 2> descriptors);
+
+// Receives exactly `bytes.size()` bytes and the two descriptors that came with them. 1: done, 0: not yet, -1: refused
+// (closed, other size, no descriptors).
+int receive_with_descriptors(int socket, std::span<std::byte> bytes, std::array<Fd, 2>& descriptors);
+
+}  // namespace ronde

@@ -1,0 +1,208 @@
+#include "transports/shm/handover.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "transports/shm/descriptor_socket.h"
+
+namespace ronde {
+namespace {
+
+constexpr int kStrangersAtMost = 64;
+constexpr int kPollMs = 50;
+
+enum class Step { more, finished, failed };
+
+// Reads up to `size` bytes; 0: nothing yet, -1: closed or broken.
+ssize_t read_some(int socket, std::byte* target, size_t size) {
+  ssize_t received = 0;
+  do {
+    received = ::recv(socket, target, size, 0);
+  } while (received < 0 && errno == EINTR);
+  if (received == 0) return -1;
+  return received < 0 && errno == EAGAIN ? 0 : received;
+}
+
+bool write_all(int socket, ByteView bytes) {  // a few dozen bytes on a fresh Unix socket: they always fit
+  ssize_t sent = 0;
+  do {
+    sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  return sent == static_cast<ssize_t>(bytes.size());
+}
+
+// Our connection to one candidate: prove, then hand over.
+class Outgoing {
+ public:
+  Outgoing(const Offer& offer, const Candidate& candidate, const Nonce& nonce)
+      : offer_(offer),
+        candidate_(candidate),
+        client_(offer.secret,
+                {.job = offer.job,
+                 .role = Role::segment,
+                 .client_rank = static_cast<uint32_t>(offer.rank),
+                 .server_rank = static_cast<uint32_t>(candidate.rank)},
+                nonce) {}
+
+  [[nodiscard]] int rank() const { return candidate_.rank; }
+  [[nodiscard]] int fd() const { return socket_.get(); }
+
+  Step advance() {
+    if (!socket_.valid()) {
+      const ConnectOutcome outcome = connect_abstract(candidate_.socket_name, socket_);
+      if (outcome == ConnectOutcome::busy) return Step::more;
+      if (outcome == ConnectOutcome::refused || !write_all(socket_.get(), client_.hello())) return Step::failed;
+    }
+    std::byte buffer[kAnswerBytes];
+    while (client_.state() == ProofState::more) {
+      const ssize_t received = read_some(socket_.get(), buffer, kAnswerBytes - answer_bytes_);
+      if (received <= 0) return received == 0 ? Step::more : Step::failed;
+      answer_bytes_ += static_cast<size_t>(received);
+      client_.feed({buffer, static_cast<size_t>(received)});
+    }
+    if (client_.state() == ProofState::refused) return Step::failed;
+    const bool sent = write_all(socket_.get(), client_.proof()) &&
+                      send_with_descriptors(socket_.get(), offer_.token, {offer_.memfd, offer_.event_fd});
+    return sent ? Step::finished : Step::failed;
+  }
+
+ private:
+  const Offer& offer_;
+  const Candidate& candidate_;
+  ProofClient client_;
+  size_t answer_bytes_ = 0;
+  Fd socket_;
+};
+
+// A connection that somebody made to us: check the proof, then take.
+class Incoming {
+ public:
+  Incoming(const Offer& offer, Fd socket, const Nonce& nonce)
+      : server_(offer.secret, offer.job, nonce), own_rank_(offer.rank), socket_(std::move(socket)) {}
+
+  [[nodiscard]] int fd() const { return socket_.get(); }
+  [[nodiscard]] Received take() { return std::move(received_); }
+
+  Step advance() {
+    std::byte buffer[kHelloBytes + kProofBytes];
+    while (server_.state() == ProofState::more) {
+      // Never beyond the proof: the bytes after it carry descriptors.
+      const ssize_t received = read_some(socket_.get(), buffer, sizeof buffer - proof_bytes_);
+      if (received <= 0) return received == 0 ? Step::more : Step::failed;
+      proof_bytes_ += static_cast<size_t>(received);
+      server_.feed({buffer, static_cast<size_t>(received)});
+      const ByteView answer = server_.take_answer();
+      if (!answer.empty() && !write_all(socket_.get(), answer)) return Step::failed;
+    }
+    const Claim& claim = server_.claim();
+    const bool meant = claim.role == Role::segment && claim.server_rank == static_cast<uint32_t>(own_rank_);
+    if (server_.state() == ProofState::refused || !meant) return Step::failed;
+    std::array<Fd, 2> descriptors;
+    const int outcome = receive_with_descriptors(socket_.get(), received_.token, descriptors);
+    if (outcome <= 0) return outcome == 0 ? Step::more : Step::failed;
+    received_.rank = static_cast<int>(claim.client_rank);
+    received_.memfd = std::move(descriptors[0]);
+    received_.event = std::move(descriptors[1]);
+    return Step::finished;
+  }
+
+ private:
+  ProofServer server_;
+  int own_rank_;
+  size_t proof_bytes_ = 0;
+  Fd socket_;
+  Received received_;
+};
+
+class Handover {
+ public:
+  Handover(const Offer& offer, int listener) : offer_(offer), listener_(listener) {}
+
+  Status start(const std::vector<Candidate>& candidates) {
+    for (const Candidate& candidate : candidates) {
+      Nonce nonce{};
+      RONDE_TRY(random_bytes(nonce));
+      outgoing_.push_back(std::make_unique<Outgoing>(offer_, candidate, nonce));
+      awaited_.push_back(candidate.rank);
+    }
+    return {};
+  }
+
+  Status run(Deadline deadline) {
+    while ((!outgoing_.empty() || !awaited_.empty()) && !deadline.passed()) {
+      advance_outgoing();
+      RONDE_TRY(accept_all());
+      advance_incoming();
+      if (!outgoing_.empty() || !awaited_.empty()) wait(deadline);
+    }
+    return {};
+  }
+
+  std::vector<Received> take() { return std::move(received_); }
+
+ private:
+  void advance_outgoing() {
+    std::erase_if(outgoing_, [this](const std::unique_ptr<Outgoing>& connection) {
+      const Step step = connection->advance();
+      if (step == Step::failed) std::erase(awaited_, connection->rank());
+      return step != Step::more;
+    });
+  }
+
+  Status accept_all() {
+    for (;;) {
+      Fd socket(::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      if (!socket.valid()) return {};
+      if (incoming_.size() >= awaited_.size() + kStrangersAtMost) incoming_.erase(incoming_.begin());
+      Nonce nonce{};
+      RONDE_TRY(random_bytes(nonce));
+      incoming_.push_back(std::make_unique<Incoming>(offer_, std::move(socket), nonce));
+    }
+  }
+
+  void advance_incoming() {
+    std::erase_if(incoming_, [this](const std::unique_ptr<Incoming>& connection) {
+      const Step step = connection->advance();
+      if (step == Step::finished) {
+        Received received = connection->take();
+        if (std::erase(awaited_, received.rank) > 0) received_.push_back(std::move(received));
+      }
+      return step != Step::more;
+    });
+  }
+
+  void wait(Deadline deadline) {
+    std::vector<pollfd> fds{{listener_, POLLIN, 0}};
+    bool retry_soon = false;
+    for (const auto& connection : outgoing_) {
+      if (connection->fd() >= 0) fds.push_back({connection->fd(), POLLIN, 0});
+      retry_soon |= connection->fd() < 0;
+    }
+    for (const auto& connection : incoming_) fds.push_back({connection->fd(), POLLIN, 0});
+    ::poll(fds.data(), fds.size(), deadline.poll_timeout(Clock::now(), retry_soon ? 1 : kPollMs));
+  }
+
+  const Offer& offer_;
+  int listener_;
+  std::vector<std::unique_ptr<Outgoing>> outgoing_;
+  std::vector<std::unique_ptr<Incoming>> incoming_;
+  std::vector<int> awaited_;  // ranks whose memory has not come
+  std::vector<Received> received_;
+};
+
+}  // namespace
+
+Result<std::vector<Received>> hand_over(const Offer& offer, int listener, const std::vector<Candidate>& candidates,
+                                        Deadline deadline) {
+  Handover handover(offer, listener);
+  RONDE_TRY(handover.start(candidates));
+  RONDE_TRY(handover.run(deadline));
+  return handover.take();
+}
+
+}  // namespace ronde
