@@ -1,6 +1,5 @@
 // Page-aligned host memory with room for guard bytes around whatever part of it an operation works on.
-#ifndef BENCHMARKS_COMMON_BUFFER_H_
-#define BENCHMARKS_COMMON_BUFFER_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdlib>
@@ -35,5 +34,3 @@ class Buffer {
 };
 
 }  // namespace perf
-
-#endif  // BENCHMARKS_COMMON_BUFFER_H_

@@ -1,6 +1,5 @@
 // One operation whose result is compared with the right one, element by element, on all ranks of a team.
-#ifndef BENCHMARKS_COMMON_CHECKED_RUN_H_
-#define BENCHMARKS_COMMON_CHECKED_RUN_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -57,5 +56,3 @@ class Checker {
 };
 
 }  // namespace perf
-
-#endif  // BENCHMARKS_COMMON_CHECKED_RUN_H_

@@ -1,6 +1,5 @@
 // What a *_perf program adds to the harness: its operation, its bandwidth factor and what the right result is.
-#ifndef BENCHMARKS_COMMON_COLLECTIVE_H_
-#define BENCHMARKS_COMMON_COLLECTIVE_H_
+#pragma once
 
 #include <ronde/ronde.h>
 
@@ -62,5 +61,3 @@ class Collective {
 int perf_main(const Collective& collective, int argc, const char* const* argv);
 
 }  // namespace perf
-
-#endif  // BENCHMARKS_COMMON_COLLECTIVE_H_

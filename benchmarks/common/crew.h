@@ -1,6 +1,5 @@
 // The threads of one process: starts them, watches the time limit, and makes sure that the process ends when one fails.
-#ifndef BENCHMARKS_COMMON_CREW_H_
-#define BENCHMARKS_COMMON_CREW_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -26,5 +25,3 @@ std::vector<std::string> run_crew(const CrewOptions& options,
                                   const std::function<std::string(int thread, Progress* progress)>& work);
 
 }  // namespace perf
-
-#endif  // BENCHMARKS_COMMON_CREW_H_

@@ -1,7 +1,6 @@
 // Names, widths and number formats of the element types and reductions, as the command line and the table show them.
 // The conversions are written here again, on purpose: what checks the library must not share its code.
-#ifndef BENCHMARKS_COMMON_DATA_TYPES_H_
-#define BENCHMARKS_COMMON_DATA_TYPES_H_
+#pragma once
 
 #include <ronde/ronde.h>
 
@@ -53,5 +52,3 @@ void store_bits(const TypeInfo& type, std::uint64_t bits, std::byte* to);
 std::uint64_t ulps_between(const TypeInfo& type, std::uint64_t a, std::uint64_t b);
 
 }  // namespace perf
-
-#endif  // BENCHMARKS_COMMON_DATA_TYPES_H_

@@ -1,6 +1,5 @@
 // All that the benchmark programs read from the environment themselves. What the library reads is the library's matter.
-#ifndef BENCHMARKS_COMMON_ENVIRONMENT_H_
-#define BENCHMARKS_COMMON_ENVIRONMENT_H_
+#pragma once
 
 #include <cstddef>
 #include <map>
@@ -28,5 +27,3 @@ std::string launcher_with_several_processes();
 std::map<std::string, std::string> library_settings();
 
 }  // namespace perf
-
-#endif  // BENCHMARKS_COMMON_ENVIRONMENT_H_

@@ -1,6 +1,5 @@
 // What rank 0 learns from the others: who they are, and what they moved.
-#ifndef BENCHMARKS_COMMON_GATHER_H_
-#define BENCHMARKS_COMMON_GATHER_H_
+#pragma once
 
 #include <ronde/ronde.h>
 
@@ -23,5 +22,3 @@ Traffic read_traffic(const Team& team);
 std::vector<CounterRow> gather_traffic(Team& team, const Traffic& before, const Traffic& after);
 
 }  // namespace perf
-
-#endif  // BENCHMARKS_COMMON_GATHER_H_

@@ -1,6 +1,5 @@
 // The results as a JSON file, with the keys of nccl-tests.
-#ifndef BENCHMARKS_COMMON_JSON_REPORT_H_
-#define BENCHMARKS_COMMON_JSON_REPORT_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -26,5 +25,3 @@ std::string to_json(const JsonReport& report);
 std::string write_new_file(const std::string& path, const std::string& text, std::string* why);
 
 }  // namespace perf
-
-#endif  // BENCHMARKS_COMMON_JSON_REPORT_H_

@@ -34,6 +34,7 @@ Measure::Measure(const Collective& collective, const Options& options, std::size
 }
 
 void Measure::select(rondeDataType_t type, rondeRedOp_t op) {
+  if (pattern_ && type == type_ && op == op_) return;
   type_ = type;
   op_ = op;
   pattern_.emplace(Reduction{type, op, team_.nranks()});

@@ -1,6 +1,5 @@
 // Measures one size after the other on the ranks of one thread. Every thread of every process does the same in step.
-#ifndef BENCHMARKS_COMMON_MEASURE_H_
-#define BENCHMARKS_COMMON_MEASURE_H_
+#pragma once
 
 #include <optional>
 #include <vector>
@@ -19,7 +18,7 @@ class Measure {
   Measure(const Collective& collective, const Options& options, std::size_t max_bytes, std::optional<Flip> flip,
           Team& team);
 
-  // Goes over to this type and reduction: fills the buffers and runs the warm-up.
+  // Goes over to this type and reduction: fills the buffers and runs the warm-up. Nothing if they are selected already.
   void select(rondeDataType_t type, rondeRedOp_t op);
 
   // Measures and checks one size. The row is the same on all ranks; counts of wrong values are over all ranks.
@@ -59,5 +58,3 @@ class Measure {
 };
 
 }  // namespace perf
-
-#endif  // BENCHMARKS_COMMON_MEASURE_H_

@@ -1,6 +1,5 @@
 // Makes the greatest size fit into the memory of the machine.
-#ifndef BENCHMARKS_COMMON_MEMORY_H_
-#define BENCHMARKS_COMMON_MEMORY_H_
+#pragma once
 
 #include <cstddef>
 
@@ -10,5 +9,3 @@ namespace perf {
 std::size_t greatest_buffer(std::size_t buffers);
 
 }  // namespace perf
-
-#endif  // BENCHMARKS_COMMON_MEMORY_H_

@@ -1,6 +1,5 @@
 // Numbers in columns of fixed width: decimals go first, then comes e-notation.
-#ifndef BENCHMARKS_COMMON_NUMBER_FORMAT_H_
-#define BENCHMARKS_COMMON_NUMBER_FORMAT_H_
+#pragma once
 
 #include <string>
 
@@ -13,5 +12,3 @@ std::string to_width(double value, int width);
 std::string count_to_width(unsigned long long value, int width);
 
 }  // namespace perf
-
-#endif  // BENCHMARKS_COMMON_NUMBER_FORMAT_H_

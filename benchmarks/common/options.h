@@ -1,6 +1,5 @@
 // The command line of all *_perf programs: names and defaults as in nccl-tests.
-#ifndef BENCHMARKS_COMMON_OPTIONS_H_
-#define BENCHMARKS_COMMON_OPTIONS_H_
+#pragma once
 
 #include <ronde/ronde.h>
 
@@ -59,5 +58,3 @@ CommandLine parse_command_line(const std::string& program, const std::string& de
                                const char* const* argv);
 
 }  // namespace perf
-
-#endif  // BENCHMARKS_COMMON_OPTIONS_H_

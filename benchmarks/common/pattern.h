@@ -1,7 +1,6 @@
 // Inputs and expected results as tiles: computed once for one period of places, then copied and compared at memory
 // speed. The period is a prime, so that a piece that lands at a wrong place (chunks are multiples of powers of two) shows.
-#ifndef BENCHMARKS_COMMON_PATTERN_H_
-#define BENCHMARKS_COMMON_PATTERN_H_
+#pragma once
 
 #include <cstddef>
 #include <map>
@@ -49,5 +48,3 @@ std::size_t count_wrong(const TypeInfo& type, const Tile& tile, std::size_t firs
                         const std::byte* got);
 
 }  // namespace perf
-
-#endif  // BENCHMARKS_COMMON_PATTERN_H_

@@ -1,6 +1,5 @@
 // What a rank's thread is doing just now, for messages and for the time limit of another thread.
-#ifndef BENCHMARKS_COMMON_PROGRESS_H_
-#define BENCHMARKS_COMMON_PROGRESS_H_
+#pragma once
 
 #include <atomic>
 #include <chrono>
@@ -42,5 +41,3 @@ class Progress {
 };
 
 }  // namespace perf
-
-#endif  // BENCHMARKS_COMMON_PROGRESS_H_

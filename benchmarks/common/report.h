@@ -1,6 +1,5 @@
 // The text that goes to stdout: the columns and widths of nccl-tests. Returns strings, prints nothing.
-#ifndef BENCHMARKS_COMMON_REPORT_H_
-#define BENCHMARKS_COMMON_REPORT_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -30,5 +29,3 @@ std::string last_line(const std::string& program, const Totals& totals);
 std::string now_text();
 
 }  // namespace perf
-
-#endif  // BENCHMARKS_COMMON_REPORT_H_

@@ -1,6 +1,5 @@
 // What was measured, before it is shown.
-#ifndef BENCHMARKS_COMMON_RESULTS_H_
-#define BENCHMARKS_COMMON_RESULTS_H_
+#pragma once
 
 #include <ronde/ronde.h>
 
@@ -87,5 +86,3 @@ double percentile(std::vector<double> values, double p);
 Spread spread_of(const std::vector<double>& times_us);
 
 }  // namespace perf
-
-#endif  // BENCHMARKS_COMMON_RESULTS_H_

@@ -1,6 +1,5 @@
 // Sizes as people type them: "8", "64K", "1.5M", "2G". Suffixes are binary.
-#ifndef BENCHMARKS_COMMON_SIZES_H_
-#define BENCHMARKS_COMMON_SIZES_H_
+#pragma once
 
 #include <cstddef>
 #include <optional>
@@ -13,5 +12,3 @@ namespace perf {
 std::optional<std::size_t> parse_size(std::string_view text, std::string* why);
 
 }  // namespace perf
-
-#endif  // BENCHMARKS_COMMON_SIZES_H_

@@ -1,7 +1,6 @@
 // The ranks that one thread drives: their communicators and streams, and what they tell each other. A communicator is
 // all that ranks share, so barriers and gathered numbers are allreduces of the library under test.
-#ifndef BENCHMARKS_COMMON_TEAM_H_
-#define BENCHMARKS_COMMON_TEAM_H_
+#pragma once
 
 #include <ronde/ronde.h>
 
@@ -80,5 +79,3 @@ class Team {
 };
 
 }  // namespace perf
-
-#endif  // BENCHMARKS_COMMON_TEAM_H_

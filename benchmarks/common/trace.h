@@ -1,6 +1,5 @@
 // A model's gradient tensors, read from a file, for --sizes-from.
-#ifndef BENCHMARKS_COMMON_TRACE_H_
-#define BENCHMARKS_COMMON_TRACE_H_
+#pragma once
 
 #include <cstddef>
 #include <optional>
@@ -21,5 +20,3 @@ std::optional<std::vector<Tensor>> read_trace(const std::string& path, std::stri
 std::size_t total_elements(const std::vector<Tensor>& tensors);
 
 }  // namespace perf
-
-#endif  // BENCHMARKS_COMMON_TRACE_H_

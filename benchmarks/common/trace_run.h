@@ -1,6 +1,5 @@
 // Replays the gradients of one training step after the other: --sizes-from.
-#ifndef BENCHMARKS_COMMON_TRACE_RUN_H_
-#define BENCHMARKS_COMMON_TRACE_RUN_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -33,5 +32,3 @@ TraceResult run_trace(const Collective& collective, const Options& options, cons
 std::string trace_report(const Options& options, const std::vector<Tensor>& tensors, const TraceResult& result);
 
 }  // namespace perf
-
-#endif  // BENCHMARKS_COMMON_TRACE_RUN_H_

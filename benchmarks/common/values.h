@@ -10,8 +10,7 @@
 //  - Float averages: exact like sums for a power of two of ranks. Otherwise two ranks give multiples of the number of
 //    ranks if such are representable, the same sign in one place, so that nothing cancels. 8- and 16-bit types are then
 //    exact; what remains inexact is at most 2 units in the last place off.
-#ifndef BENCHMARKS_COMMON_VALUES_H_
-#define BENCHMARKS_COMMON_VALUES_H_
+#pragma once
 
 #include <ronde/ronde.h>
 
@@ -39,5 +38,3 @@ std::uint64_t expected_bits(const Reduction& reduction, std::size_t index);
 int allowed_ulps(const Reduction& reduction);
 
 }  // namespace perf
-
-#endif  // BENCHMARKS_COMMON_VALUES_H_

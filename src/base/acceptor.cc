@@ -52,6 +52,7 @@ struct Acceptor::Impl {
   void resume() {
     for (size_t i = 0; i < listeners.size(); ++i) control(EPOLL_CTL_MOD, listeners[i].get(), i, EPOLLIN);
     paused_until = Deadline::never();
+    paused_when_full = false;
   }
 
   void advance(Time now, std::vector<Stream>& proved) {
@@ -61,9 +62,10 @@ struct Acceptor::Impl {
 
     epoll_event events[kEventsAtOnce];
     const int count = retry_interrupted([&] { return ::epoll_wait(epoll.get(), events, kEventsAtOnce, 0); });
-    // Known connections first: they may make room for new ones.
+    // Known connections first: they make room for new ones.
     for (int i = 0; i < count; ++i)
       if (events[i].data.u64 >= listeners.size()) serve(events[i].data.u64, now, proved);
+    if (paused_when_full && pending.size() < kMostUnproved) resume();
     for (int i = 0; i < count; ++i)
       if (events[i].data.u64 < listeners.size()) accept_from(listeners[events[i].data.u64].get(), now, proved);
   }
@@ -71,8 +73,11 @@ struct Acceptor::Impl {
   void accept_from(int listener, Time now, std::vector<Stream>& proved) {
     for (int i = 0; i < kAcceptsAtOnce; ++i) {
       const bool full = pending.size() >= kMostUnproved;
-      if (full && now - pending.begin()->second.opened < kYoung)
-        return pause(Deadline::at(pending.begin()->second.opened + kYoung));
+      if (full && now - pending.begin()->second.opened < kYoung) {
+        pause(Deadline::at(pending.begin()->second.opened + kYoung));
+        paused_when_full = true;
+        return;
+      }
       Fd fd(retry_interrupted([&] { return ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK); }));
       if (!fd.valid()) {
         if (errno == EAGAIN || errno == EWOULDBLOCK) return;
@@ -139,6 +144,7 @@ struct Acceptor::Impl {
   std::map<uint64_t, Pending> pending;  // in the order of their coming: keys only grow
   uint64_t next_key = 1'000'000;        // above the listeners' keys, which are their indices
   Deadline paused_until = Deadline::never();
+  bool paused_when_full = false;
   Time next_log_line{};
 };
 

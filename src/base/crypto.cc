@@ -51,6 +51,15 @@ Mac hmac_sha256_of_parts(const Secret& key, std::initializer_list<ByteView> part
 
 Mac hmac_sha256(const Secret& key, ByteView message) { return hmac_sha256_of_parts(key, {message}); }
 
+Digest sha256(ByteView message) {
+  Digest digest{};
+  unsigned int written = 0;
+  require(EVP_Digest(data_of(message), message.size(), reinterpret_cast<unsigned char*>(digest.data()), &written,
+                     EVP_sha256(), nullptr) == 1);
+  require(written == digest.size());
+  return digest;
+}
+
 Status random_bytes(std::span<std::byte> target) {
   if (RAND_bytes(reinterpret_cast<unsigned char*>(target.data()), static_cast<int>(target.size())) == 1) return {};
   char reason[256];

@@ -30,6 +30,11 @@ class Doorbell {
   Status add_socket(int fd);
 
   void announce(uint32_t waits_for) { announce_sleep(*word_, waits_for); }
+  // The same beside what was announced since withdraw(), for another task.
+  void announce_too(uint32_t waits_for) {
+    const uint32_t before = own_value(word_->waits_for);
+    announce_sleep(*word_, before == kAwake || before == waits_for ? waits_for : kWaitsForAny);
+  }
   void withdraw() { withdraw_sleep(*word_); }
 
   // Sleeps until somebody rings, a socket is ready, or the timeout (milliseconds) passes; false for the last. Signals end

@@ -95,6 +95,13 @@ bool sleep_on_all(std::span<const Waiter> waiters, int wake_fd, std::vector<poll
   return rang;
 }
 
+// Waits for a ring that may be on its way, to tasks that have ended by now, too.
+bool ring_comes(std::span<const Waiter> waiters, std::vector<pollfd>& fds) {
+  fds.clear();
+  for (const Waiter& waiter : waiters) fds.push_back({waiter.doorbell->poll_fd(), POLLIN, 0});
+  return ::poll(fds.data(), fds.size(), kRingInFlightMs) != 0;
+}
+
 bool readable(int fd) {
   pollfd one{fd, POLLIN, 0};
   return fd >= 0 && ::poll(&one, 1, 0) > 0;
@@ -109,20 +116,27 @@ WaitPolicy calmest(std::span<const Waiter> waiters) {
   return policy;
 }
 
+void withdraw_all(std::span<const Waiter> waiters) {
+  for (const Waiter& waiter : waiters) waiter.doorbell->withdraw();
+}
+
 // Announces, looks again, sleeps if there is still nothing. Returns what the last look found.
 Pass sleep_once(std::span<Waiter> waiters, int wake_fd, Stall& stall, std::vector<pollfd>& fds) {
   for (const Waiter& waiter : waiters) {
-    if (!waiter.done) waiter.doorbell->announce(waiter.task->waits_for());
+    if (!waiter.done) waiter.doorbell->announce_too(waiter.task->waits_for());
   }
   Pass pass = advance_all(waiters);
   if (pass.moved) {
-    for (const Waiter& waiter : waiters) waiter.doorbell->withdraw();
+    withdraw_all(waiters);
     return pass;
   }
   const bool rang = sleep_on_all(waiters, wake_fd, fds, kSleepCapMs);
-  for (const Waiter& waiter : waiters) waiter.doorbell->withdraw();
+  if (rang) withdraw_all(waiters);
   pass = advance_all(waiters);
-  if (!rang && pass.moved && !sleep_on_all(waiters, wake_fd, fds, kRingInFlightMs)) count_lost_wakeup();
+  if (!rang) {  // still announced: whoever published before this look has rung, or is about to
+    if (pass.moved && !ring_comes(waiters, fds)) count_lost_wakeup();
+    withdraw_all(waiters);
+  }
   if (pass.moved) return pass;
   const Time now = Clock::now();
   for (const Waiter& waiter : waiters) {
@@ -165,9 +179,12 @@ void run_to_end(Waiter waiter) {
       progress = task.advance();
       if (progress == Progress::blocked) {
         const bool rang = doorbell.sleep(kSleepCapMs);
-        doorbell.withdraw();
+        if (rang) doorbell.withdraw();
         progress = task.advance();
-        if (progress != Progress::blocked && !rang && !doorbell.sleep(kRingInFlightMs)) count_lost_wakeup();
+        if (!rang) {  // still announced: whoever published before this look has rung, or is about to
+          if (progress != Progress::blocked && !doorbell.sleep(kRingInFlightMs)) count_lost_wakeup();
+          doorbell.withdraw();
+        }
         if (progress == Progress::blocked) {
           const Time now = Clock::now();
           task.check_patience(stall.since(now), now);

@@ -31,8 +31,10 @@ class Writer {
     return raw(value.data(), N);
   }
   Writer& raw(const void* data, size_t size) {
-    const auto* begin = static_cast<const std::byte*>(data);
-    bytes_.insert(bytes_.end(), begin, begin + size);
+    // Not insert(): GCC 12 warns of an overflow that cannot be, once it is inlined.
+    const size_t before = bytes_.size();
+    bytes_.resize(before + size);
+    if (size != 0) std::memcpy(bytes_.data() + before, data, size);
     return *this;
   }
   [[nodiscard]] const Bytes& view() const { return bytes_; }

@@ -17,7 +17,7 @@ constexpr int kReadsAtOnce = 16;  // then others get their turn
 // The parts of a frame that are still to be sent.
 int unsent_parts(const Frame& frame, size_t sent, std::array<iovec, 3>& parts) {
   int count = 0;
-  for (const ByteView part : {ByteView(frame.head), ByteView(*frame.payload), ByteView(frame.mac)}) {
+  for (const ByteView part : {ByteView(frame.head), ByteView(frame.message->bytes), ByteView(frame.mac)}) {
     const size_t skipped = std::min(sent, part.size());
     sent -= skipped;
     const ByteView rest = part.subspan(skipped);
@@ -26,7 +26,7 @@ int unsent_parts(const Frame& frame, size_t sent, std::array<iovec, 3>& parts) {
   return count;
 }
 
-size_t frame_bytes(const Frame& frame) { return frame.head.size() + frame.payload->size() + frame.mac.size(); }
+size_t frame_bytes(const Frame& frame) { return frame.head.size() + frame.message->bytes.size() + frame.mac.size(); }
 
 Status ended(int error_number) {
   switch (error_number) {
@@ -50,7 +50,7 @@ Connection::Connection(Stream stream, Direction sends, size_t most_received_byte
       opener_(stream.session_key, sends == Direction::to_root ? Direction::to_member : Direction::to_root,
               most_received_bytes) {}
 
-void Connection::send(SharedBytes message) {
+void Connection::send(SharedMessage message) {
   if (!sending_broken_) unsent_.push_back(sealer_.seal(std::move(message)));
 }
 
@@ -77,7 +77,7 @@ void Connection::flush() {
 void Connection::finish_sending() { ::shutdown(fd_.get(), SHUT_WR); }
 
 std::optional<Status> Connection::receive(std::vector<Bytes>& messages) {
-  std::vector<std::byte> buffer(kReadBytes);
+  std::array<std::byte, kReadBytes> buffer;  // not zeroed
   for (int i = 0; i < kReadsAtOnce; ++i) {
     const ssize_t got = retry_interrupted([&] { return ::recv(fd_.get(), buffer.data(), buffer.size(), 0); });
     if (got == 0) return Status(rondePeerLost, "ended without saying goodbye");

@@ -18,7 +18,7 @@ class Connection {
   [[nodiscard]] int fd() const { return fd_.get(); }
   [[nodiscard]] const std::string& peer() const { return peer_; }  // "10.0.0.1:4711"
 
-  void send(SharedBytes message);
+  void send(SharedMessage message);
   // Sends what the socket takes. A broken connection is told by receive(), which may still find messages.
   void flush();
   [[nodiscard]] bool has_unsent() const { return !unsent_.empty(); }

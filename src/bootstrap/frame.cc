@@ -5,21 +5,21 @@
 namespace ronde {
 namespace {
 
-Mac frame_mac(const Secret& key, Direction direction, uint64_t counter, ByteView head, ByteView payload) {
+Mac frame_mac(const Secret& key, Direction direction, uint64_t counter, ByteView head, const Digest& digest) {
   Writer prefix;
   prefix.number(direction).number(counter);
-  return hmac_sha256_of_parts(key, {prefix.view(), head, payload});
+  return hmac_sha256_of_parts(key, {prefix.view(), head, digest});
 }
 
 }  // namespace
 
-Frame FrameSealer::seal(SharedBytes payload) {
+Frame FrameSealer::seal(SharedMessage message) {
   Frame frame;
   Writer length;
-  length.number(static_cast<uint32_t>(payload->size()));
+  length.number(static_cast<uint32_t>(message->bytes.size()));
   std::copy_n(length.view().begin(), kFrameHeadBytes, frame.head.begin());
-  frame.mac = frame_mac(key_, direction_, counter_++, frame.head, *payload);
-  frame.payload = std::move(payload);
+  frame.mac = frame_mac(key_, direction_, counter_++, frame.head, message->digest);
+  frame.message = std::move(message);
   return frame;
 }
 
@@ -42,7 +42,7 @@ bool FrameOpener::feed(ByteView bytes, std::vector<Bytes>& messages) {
     }
     const ByteView all(frame_);
     const ByteView payload = all.subspan(kFrameHeadBytes, length);
-    const Mac right = frame_mac(key_, direction_, counter_++, all.first(kFrameHeadBytes), payload);
+    const Mac right = frame_mac(key_, direction_, counter_++, all.first(kFrameHeadBytes), sha256(payload));
     if (!equal_in_constant_time(right, all.last(sizeof(Mac))))
       return refuse("a message was altered or repeated on its way");
     messages.emplace_back(payload.begin(), payload.end());

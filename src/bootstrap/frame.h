@@ -1,7 +1,7 @@
 // How messages travel on a proved connection: length, bytes, MAC. The MAC covers direction, a counter of the messages and
 // all bytes, under the key of this connection: a message that was altered, left out, repeated or sent back fails.
 //
-//   length u32 | payload | HMAC-SHA-256 over {direction u8, counter u64, length u32, payload}
+//   length u32 | bytes | HMAC-SHA-256 over {direction u8, counter u64, length u32, SHA-256 of the bytes}
 //
 // Bytes only; no sockets, no clocks.
 #pragma once
@@ -17,22 +17,27 @@ namespace ronde {
 
 enum class Direction : uint8_t { to_root = 1, to_member = 2 };
 
-// Shared, since the table of all ranks goes to each of them.
-using SharedBytes = std::shared_ptr<const Bytes>;
+// A message to be sent. Shared, since the table of all ranks goes to each of them and is hashed once only.
+struct Message {
+  explicit Message(Bytes content) : bytes(std::move(content)), digest(sha256(bytes)) {}
+  const Bytes bytes;
+  const Digest digest;
+};
+using SharedMessage = std::shared_ptr<const Message>;
 
 inline constexpr size_t kFrameHeadBytes = 4;
 
 struct Frame {
   std::array<std::byte, kFrameHeadBytes> head{};
-  SharedBytes payload;
+  SharedMessage message;
   Mac mac{};
 };
 
 class FrameSealer {
  public:
   FrameSealer(const Secret& session_key, Direction direction) : key_(session_key), direction_(direction) {}
-  // Payloads have at most 2^32 - 1 bytes. Frames must be sent in the order in which they were sealed.
-  [[nodiscard]] Frame seal(SharedBytes payload);
+  // Messages have at most 2^32 - 1 bytes. Frames must be sent in the order in which they were sealed.
+  [[nodiscard]] Frame seal(SharedMessage message);
 
  private:
   Secret key_;
@@ -49,7 +54,6 @@ class FrameOpener {
   // came, not with what a length announces. False: the connection is worth nothing any more; problem() says why.
   [[nodiscard]] bool feed(ByteView bytes, std::vector<Bytes>& messages);
   [[nodiscard]] const char* problem() const { return problem_; }
-  void set_most_bytes(size_t most_bytes) { most_bytes_ = most_bytes; }
 
  private:
   bool refuse(const char* why);

@@ -122,7 +122,7 @@ class MemberSource final : public EventSource {
     if (!machine_.ended()) read(now);
     machine_.advance(now);
     for (const std::string& warning : machine_.take_warnings()) log::warn("{}", warning);
-    for (SharedBytes& message : machine_.take_messages()) connection_.send(std::move(message));
+    for (SharedMessage& message : machine_.take_messages()) connection_.send(std::move(message));
     connection_.flush();
     if (machine_.has_left() && !connection_.has_unsent() && !std::exchange(said_goodbye_, true))
       connection_.finish_sending();

@@ -40,7 +40,7 @@ class MemberMachine {
   [[nodiscard]] bool has_left() const { return left_; }
 
   // Outputs: what to send, in order; what to tell the user.
-  [[nodiscard]] std::vector<SharedBytes> take_messages() { return std::exchange(messages_, {}); }
+  [[nodiscard]] std::vector<SharedMessage> take_messages() { return std::exchange(messages_, {}); }
   [[nodiscard]] std::vector<std::string> take_warnings() { return std::exchange(warnings_, {}); }
   [[nodiscard]] Deadline next_deadline() const;
 
@@ -75,7 +75,7 @@ class MemberMachine {
   std::optional<std::vector<uint32_t>> missing_;  // the last answer
   std::optional<Result<std::vector<Bytes>>> result_;
 
-  std::vector<SharedBytes> messages_;
+  std::vector<SharedMessage> messages_;
   std::vector<std::string> warnings_;
 };
 

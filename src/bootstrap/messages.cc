@@ -8,7 +8,7 @@
 namespace ronde {
 namespace {
 
-SharedBytes finish(Writer& writer) { return std::make_shared<const Bytes>(writer.take()); }
+SharedMessage finish(Writer& writer) { return std::make_shared<const Message>(writer.take()); }
 
 Writer begin(MessageKind kind) {
   Writer writer;
@@ -42,39 +42,39 @@ ProcessIdentity ProcessIdentity::of_this_process() {
   return self;
 }
 
-SharedBytes encode(MessageKind kind) {
+SharedMessage encode(MessageKind kind) {
   Writer writer = begin(kind);
   return finish(writer);
 }
 
-SharedBytes encode(const JoinMessage& message) {
+SharedMessage encode(const JoinMessage& message) {
   Writer writer = begin(MessageKind::join);
   writer.number(message.nranks).number(message.rank);
   writer.text(message.process.host).number(message.process.pid).number(message.process.token);
   return finish(writer);
 }
 
-SharedBytes encode(const TableMessage& message) {
+SharedMessage encode(const TableMessage& message) {
   Writer writer = begin(MessageKind::table);
   writer.text(message.root_holder).number(static_cast<uint32_t>(message.parts.size()));
   for (const Bytes& part : message.parts) writer.bytes(part);
   return finish(writer);
 }
 
-SharedBytes encode(const MissingMessage& message) {
+SharedMessage encode(const MissingMessage& message) {
   Writer writer = begin(MessageKind::missing);
   writer.number(static_cast<uint32_t>(message.ranks.size()));
   for (const uint32_t rank : message.ranks) writer.number(rank);
   return finish(writer);
 }
 
-SharedBytes encode_gift(ByteView part) {
+SharedMessage encode_gift(ByteView part) {
   Writer writer = begin(MessageKind::give);
   writer.bytes(part);
   return finish(writer);
 }
 
-SharedBytes encode_status(MessageKind kind, const Status& status) {
+SharedMessage encode_status(MessageKind kind, const Status& status) {
   Writer writer = begin(kind);
   writer.number(static_cast<uint32_t>(status.code()));
   writer.text(std::string_view(status.message()).substr(0, kMostTextBytes));

@@ -63,13 +63,13 @@ struct MissingMessage {
 };
 
 // Each without a field is its kind alone.
-[[nodiscard]] SharedBytes encode(MessageKind kind);
-[[nodiscard]] SharedBytes encode(const JoinMessage& message);
-[[nodiscard]] SharedBytes encode(const TableMessage& message);
-[[nodiscard]] SharedBytes encode(const MissingMessage& message);
-[[nodiscard]] SharedBytes encode_gift(ByteView part);
+[[nodiscard]] SharedMessage encode(MessageKind kind);
+[[nodiscard]] SharedMessage encode(const JoinMessage& message);
+[[nodiscard]] SharedMessage encode(const TableMessage& message);
+[[nodiscard]] SharedMessage encode(const MissingMessage& message);
+[[nodiscard]] SharedMessage encode_gift(ByteView part);
 // kind: report, failure or refused. The text is cut at kMostTextBytes.
-[[nodiscard]] SharedBytes encode_status(MessageKind kind, const Status& status);
+[[nodiscard]] SharedMessage encode_status(MessageKind kind, const Status& status);
 
 // The readers take what follows the kind. False: the bytes are none of ours.
 [[nodiscard]] bool decode(Reader& reader, JoinMessage& message);

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <map>
+#include <set>
 
 #include "base/authenticated_stream.h"
 #include "base/log.h"
@@ -29,6 +30,7 @@ class Root final : public EventSource {
   }
 
   ~Root() override {
+    serve_ready(Clock::now());  // a rank of this process may have left a moment ago
     if (!machine_.finished()) machine_.end();
     carry_out(Clock::now());
     for (auto& [key, peer] : peers_) {
@@ -94,7 +96,7 @@ class Root final : public EventSource {
     for (int i = 0; i < count; ++i) {
       const auto entry = peers_.find(events[i].data.u64);
       if (entry == peers_.end()) continue;
-      entry->second.connection.flush();
+      push(entry->first, entry->second);
       read(entry, now);
     }
   }
@@ -110,16 +112,21 @@ class Root final : public EventSource {
   }
 
   void carry_out(Time now) {
-    for (RootMachine::Outgoing& outgoing : machine_.take_messages())
-      if (const auto entry = peers_.find(outgoing.connection); entry != peers_.end())
-        entry->second.connection.send(std::move(outgoing.message));
+    std::set<ConnectionId> touched;
+    for (RootMachine::Outgoing& outgoing : machine_.take_messages()) {
+      const auto entry = peers_.find(outgoing.connection);
+      if (entry == peers_.end()) continue;
+      entry->second.connection.send(std::move(outgoing.message));
+      touched.insert(outgoing.connection);
+    }
     for (const ConnectionId key : machine_.take_closes()) {
       const auto entry = peers_.find(key);
       if (entry == peers_.end()) continue;
       entry->second.closing = true;
       entry->second.close_by = Deadline::at(now + kCloseLimit);
+      touched.insert(key);
     }
-    for (auto& [key, peer] : peers_) push(key, peer);
+    for (const ConnectionId key : touched) push(key, peers_.find(key)->second);
   }
 
   void push(ConnectionId key, Peer& peer) const {

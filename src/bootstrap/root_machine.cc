@@ -128,7 +128,7 @@ void RootMachine::hand_out_table() {
     member.part.reset();
   }
   parts_ = 0;
-  const SharedBytes message = encode(table);
+  const SharedMessage message = encode(table);
   for (const auto& [rank, member] : members_) send(member.connection, message);
 }
 
@@ -185,7 +185,7 @@ void RootMachine::fail(Status failure, std::optional<uint32_t> origin, Time now)
   if (failure_) return;  // the first one counts
   failure_ = std::move(failure);
   if (!complete_) linger_until_ = now + kLinger;
-  const SharedBytes message = encode_status(MessageKind::failure, *failure_);
+  const SharedMessage message = encode_status(MessageKind::failure, *failure_);
   for (const auto& [rank, member] : members_)
     if (member.state == MemberState::present && rank != origin) send(member.connection, message);
 }
@@ -214,7 +214,13 @@ bool RootMachine::somebody_present() const {
 }
 
 void RootMachine::end() {
-  const SharedBytes message = encode(MessageKind::closing);
+  // The ranks of this process end with it: the goodbye of the root must not pass for theirs.
+  for (const auto& [rank, member] : members_) {
+    if (!complete_ || member.state != MemberState::present || !member.process.same_process(own_)) continue;
+    fail({rondePeerLost, fmt::format("{} ended without saying goodbye", who(rank))}, rank, Time::min());
+    break;
+  }
+  const SharedMessage message = encode(MessageKind::closing);
   for (const auto& [connection, claim] : unjoined_) closes_.push_back(connection);
   for (const auto& [rank, member] : members_) {
     if (member.state != MemberState::present) continue;

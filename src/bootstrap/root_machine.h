@@ -21,7 +21,7 @@ class RootMachine {
  public:
   struct Outgoing {
     ConnectionId connection;
-    SharedBytes message;
+    SharedMessage message;
   };
 
   // nobody_limit: when no member has come by then, the root gives up.
@@ -32,7 +32,8 @@ class RootMachine {
   void received(ConnectionId connection, ByteView message, Time now);
   void closed(ConnectionId connection, const Status& end, Time now);
   void advance(Time now);
-  // The process of the root is about to end in good order: members lose the watch, and nothing else.
+  // The process of the root is about to end in good order: members lose the watch, and the ranks of this process that have
+  // not left.
   void end();
 
   // Outputs: what to send, in order, and which connections to close once everything is sent to them.
@@ -62,7 +63,7 @@ class RootMachine {
   [[nodiscard]] std::string holder_text() const;
   void fail(Status failure, std::optional<uint32_t> origin, Time now);
   void refuse(ConnectionId connection, const Status& why);
-  void send(ConnectionId connection, SharedBytes message) { messages_.push_back({connection, std::move(message)}); }
+  void send(ConnectionId connection, SharedMessage message) { messages_.push_back({connection, std::move(message)}); }
   void check_finished(Time now);
   [[nodiscard]] bool somebody_present() const;
 

@@ -43,7 +43,7 @@ Result<std::byte*> map_memory(size_t bytes, int fd, int protection) {
 SegmentLayout SegmentLayout::for_ranks(int local_ranks) {
   SegmentLayout layout;
   layout.local_ranks = local_ranks;
-  layout.ring = {4, 128 << 10};
+  layout.ring = {kLinkSlots, 128 << 10};
   layout.pair = pair_geometry(local_ranks);
   layout.one_shot_bytes = 32 << 10;
   layout.piece_bytes = 384 << 10;
@@ -100,6 +100,18 @@ Result<std::shared_ptr<Segment>> Segment::map(int memfd, const SegmentLayout& la
     return Status(rondeSystemError, "a peer's shared memory is not the one that it told");
   }
   return segment;
+}
+
+void Segment::start_counters_at(uint32_t value) {
+  store_before_publish(words().published.value, value);
+  store_before_publish(words().combined.value, value);
+  for (OperationLine& line : words().lines) store_before_publish(line.sequence, value);
+  store_before_publish(ring_tail().value, value);
+  store_before_publish(ring_head().value, value);
+  for (int rank = 0; rank < layout_.local_ranks; ++rank) {
+    store_before_publish(pair_tail(rank).value, value);
+    store_before_publish(pair_head(rank).value, value);
+  }
 }
 
 Segment::~Segment() { ::munmap(base_, layout_.total); }

@@ -71,6 +71,9 @@ class Segment {
   [[nodiscard]] const Nonce& token() const { return token_; }
   [[nodiscard]] int memfd() const { return memfd_.get(); }  // -1 unless created as shared
 
+  // Sets all counters and the numbers of the lines, which are 0 else. By the owner, before any other rank reaches it.
+  void start_counters_at(uint32_t value);
+
   [[nodiscard]] SegmentWords& words() { return *reinterpret_cast<SegmentWords*>(base_); }
   [[nodiscard]] std::byte* one_shot(size_t slot) { return base_ + layout_.one_shot + slot * layout_.one_shot_bytes; }
   [[nodiscard]] std::byte* piece(size_t slot) { return base_ + layout_.pieces + slot * layout_.piece_bytes; }

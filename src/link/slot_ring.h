@@ -23,6 +23,9 @@ struct SliceHead {
   bool operator==(const SliceHead&) const = default;
 };
 
+// Slices that every ring link, slots or wire, holds between its ends. Schedules count on it: fewer would deadlock.
+inline constexpr uint32_t kLinkSlots = 4;
+
 // Where the slots lie. Each has a line for its head, then the payload.
 struct SlotGeometry {
   uint32_t slots = 0;
@@ -30,6 +33,8 @@ struct SlotGeometry {
 
   [[nodiscard]] constexpr size_t stride() const { return kCacheLine + payload_bytes; }
   [[nodiscard]] constexpr size_t total_bytes() const { return slots * stride(); }
+  // Counted, not taken from the counters: 2^32 is no multiple of three slots, so that a number that wraps would jump.
+  [[nodiscard]] constexpr uint32_t place_after(uint32_t place) const { return place + 1 == slots ? 0 : place + 1; }
 };
 
 class SlotSender {
@@ -46,21 +51,20 @@ class SlotSender {
       head_seen_ = observe(head_->value);
       if (sent_ - head_seen_ >= geometry_.slots) return nullptr;
     }
-    return slot(sent_) + kCacheLine;
+    return slot() + kCacheLine;
   }
 
   // Hands the acquired slot to the receiver.
   void commit(const SliceHead& head) {
-    std::memcpy(slot(sent_), &head, sizeof head);
+    std::memcpy(slot(), &head, sizeof head);
+    place_ = geometry_.place_after(place_);
     publish(tail_->value, ++sent_);
   }
 
   [[nodiscard]] size_t payload_bytes() const { return geometry_.payload_bytes; }
 
  private:
-  [[nodiscard]] std::byte* slot(uint32_t number) const {
-    return slots_ + (number % geometry_.slots) * geometry_.stride();
-  }
+  [[nodiscard]] std::byte* slot() const { return slots_ + place_ * geometry_.stride(); }
 
   SlotGeometry geometry_;
   std::byte* slots_ = nullptr;
@@ -68,6 +72,7 @@ class SlotSender {
   const SharedCounter* head_ = nullptr;  // the receiver's: slots released so far
   uint32_t sent_ = 0;
   uint32_t head_seen_ = 0;
+  uint32_t place_ = 0;  // of the next slot
 };
 
 class SlotReceiver {
@@ -84,22 +89,23 @@ class SlotReceiver {
       tail_seen_ = observe(tail_->value);
       if (tail_seen_ == received_) return nullptr;
     }
-    return slot(received_) + kCacheLine;
+    return slot() + kCacheLine;
   }
   // After peek() has found a slot.
   [[nodiscard]] SliceHead head() const {
     SliceHead head;
-    std::memcpy(&head, slot(received_), sizeof head);
+    std::memcpy(&head, slot(), sizeof head);
     return head;
   }
 
   // Gives the slot back; its payload must not be read afterwards.
-  void release() { publish(head_->value, ++received_); }
+  void release() {
+    place_ = geometry_.place_after(place_);
+    publish(head_->value, ++received_);
+  }
 
  private:
-  [[nodiscard]] const std::byte* slot(uint32_t number) const {
-    return slots_ + (number % geometry_.slots) * geometry_.stride();
-  }
+  [[nodiscard]] const std::byte* slot() const { return slots_ + place_ * geometry_.stride(); }
 
   SlotGeometry geometry_;
   const std::byte* slots_ = nullptr;
@@ -107,6 +113,7 @@ class SlotReceiver {
   SharedCounter* head_ = nullptr;        // own
   uint32_t received_ = 0;
   uint32_t tail_seen_ = 0;
+  uint32_t place_ = 0;  // of the oldest slot
 };
 
 }  // namespace ronde

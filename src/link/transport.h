@@ -39,6 +39,7 @@ struct EndpointContext {
 struct Peers {
   std::vector<Bytes> facts;      // by rank: what that rank's endpoint of this transport said; empty if it has none
   std::vector<int> local_index;  // by rank: its number among the ranks of this host, -1 on other hosts
+  std::vector<bool> settled;     // by rank: a better transport reaches it already; no need to try. Empty: none
 };
 
 // This rank's memory and doorbell, made between steps 2 and 3.

@@ -33,7 +33,8 @@ struct ReduceTarget {
   void* data;       // any alignment; may be equal to a source's data if both have elements of the same size, and must
                     // not overlap a source in any other way
   bool is_partial;  // true: elements of Reduction::partial
-  bool streaming;   // non-temporal stores: for a large result that is not read again soon
+  bool streaming;   // non-temporal stores: for a large result that is not read again soon. A hint: not followed for
+                    // float32 partials of a narrow type, and for two targets only where both are equally aligned
 };
 
 // targets = sources[0] op sources[1] op ... over count elements, in this order, element by element.
@@ -41,7 +42,12 @@ struct ReduceTarget {
 // sources: 1 to 256 (one source: conversion or copy, with the average factor). targets: 1 or 2. count: any, 0 too.
 // Narrow floats are accumulated in float32 over all sources and rounded to nearest even once per target; when a target
 // is final and another one partial, both are made from the same accumulator. With two final targets both hold the same
-// bits. The result does not depend on alignment, streaming, or how a range is cut into calls.
+// bits. The result does not depend on alignment, streaming, how a range is cut into calls, or the instruction set.
+//
+// Minimum and maximum: NaN wins, -0 is less than +0. A NaN that was computed or converted is the positive quiet one of
+// its type; where one source is only copied, bits stay as they are. The factor of a float average is 1 divided by nranks
+// in float32 (float64 for float64). The caller's thread has the usual floating-point environment: rounding to nearest,
+// subnormals kept.
 void reduce(const Reduction& reduction, std::span<const ReduceSource> sources, std::span<const ReduceTarget> targets,
             size_t count);
 

@@ -237,9 +237,10 @@ struct Float16Format {
 
   static HWY_INLINE Unit decode(hn::Vec<Raw> raw) {
     const FloatTag floats;
-    const hn::Vec<Halves> halves = hn::BitCast(Halves(), raw);
-    return {{hn::PromoteTo(floats, hn::LowerHalf(halves)),
-             hn::PromoteTo(floats, hn::UpperHalf(hn::Half<Halves>(), halves))}};
+    const hn::Half<Halves> half;
+    const auto lower = hn::LowerHalf(hn::Half<Raw>(), raw);
+    const auto upper = hn::UpperHalf(hn::Half<Raw>(), raw);
+    return {{hn::PromoteTo(floats, hn::BitCast(half, lower)), hn::PromoteTo(floats, hn::BitCast(half, upper))}};
   }
 
   static HWY_INLINE hn::Vec<Raw> encode(const Unit& unit) {

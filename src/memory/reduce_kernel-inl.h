@@ -71,7 +71,8 @@ HWY_INLINE void store_part(hn::Vec<Raw> raw, uint8_t* to, size_t bytes) {
 #endif
 }
 
-template <class Format, class Op>
+// kWide: partials are float32 although the format is narrower.
+template <class Format, class Op, bool kWide>
 class Kernel {
  public:
   Kernel(const ReducePass& pass, const Op& op) : pass_(pass), op_(op) {}
@@ -79,12 +80,9 @@ class Kernel {
   void run() {
     size_t done = choose_streaming();
     if (done > 0) part(0, done);
-    if (pass_.source_number == 2) {
-      done = blocks<true>(done);
-    } else {
-      done = blocks<false>(done);
-    }
-    for (; done + kElements <= pass_.count; done += kElements) block<1, false>(done);
+    constexpr size_t kBlock = kElements * kBlockUnits;
+    for (; done + kBlock <= pass_.count; done += kBlock) block<kBlockUnits, kUnrolledSources>(done);
+    for (; done + kElements <= pass_.count; done += kElements) block<1, 1>(done);
     if (done < pass_.count) part(done, pass_.count - done);
     if (streams_[0] || streams_[1]) hwy::FlushStream();
   }
@@ -97,8 +95,13 @@ class Kernel {
 
   static constexpr size_t kRawBytes = kVectorBytes<Raw>;
   static constexpr size_t kElements = kRawBytes / Format::kElementBytes;  // of a unit
-  // Enough independent work to hide latencies, few enough registers for 16.
-  static constexpr size_t kBlockUnits = 4 / Unit::kVectors;
+  static constexpr bool kFloat8 = Format::kNarrow && Format::kElementBytes == 1;
+  // Enough independent work to hide latencies. float8 is bound by its conversion.
+  static constexpr size_t kBlockUnits = kFloat8 ? 1 : 8 / Unit::kVectors;
+  // Processors foresee what a load instruction will read next by its steps so far: so each source has instructions of
+  // its own (4 sources of bfloat16 from memory: 17 GB/s without, 39 with). Not where it would only be large.
+  static constexpr bool kOldProcessor = HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128;
+  static constexpr size_t kUnrolledSources = kFloat8 || kWide || kOldProcessor ? 1 : 8;
 
   // Decides which targets get non-temporal stores, which need alignment. Returns how many elements come before.
   size_t choose_streaming() {
@@ -106,7 +109,7 @@ class Kernel {
     bool any = false;
     for (size_t t = 0; t < pass_.target_number; ++t) {
       const ReduceTarget& target = pass_.targets[t];
-      if (!target.streaming || is_wide(target.is_partial)) continue;
+      if (!target.streaming || (kWide && target.is_partial)) continue;
       const size_t misaligned = reinterpret_cast<uintptr_t>(target.data) % kRawBytes;
       const size_t missing = misaligned == 0 ? 0 : kRawBytes - misaligned;
       if (missing % Format::kElementBytes != 0) continue;
@@ -120,43 +123,47 @@ class Kernel {
     return before;
   }
 
-  HWY_INLINE bool is_wide(bool is_partial) const { return Format::kNarrow && pass_.wide_partials && is_partial; }
-
-  template <bool kTwoSources>
-  HWY_INLINE size_t blocks(size_t done) {
-    constexpr size_t kBlock = kElements * kBlockUnits;
-    for (; done + kBlock <= pass_.count; done += kBlock) block<kBlockUnits, kTwoSources>(done);
-    return done;
-  }
-
-  template <size_t kUnits, bool kTwoSources>
+  template <size_t kUnits, size_t kUnrolled>
   HWY_INLINE void block(size_t first) {
     Unit units[kUnits];
-    load_units(pass_.sources[0], first, units);
-    const size_t number = kTwoSources ? 2 : pass_.source_number;
-    for (size_t s = 1; s < number; ++s) {
-      Unit next[kUnits];
-      load_units(pass_.sources[s], first, next);
-      for (size_t u = 0; u < kUnits; ++u) combine(units[u], next[u]);
-    }
+    load_units<kUnits, false>(pass_.sources[0], first, units);
+    combine_sources<1, kUnits, kUnrolled>(first, units);
     RawVec raw[kUnits];
     for (size_t u = 0; u < kUnits; ++u) raw[u] = Format::encode(units[u]);
     for (size_t t = 0; t < pass_.target_number; ++t) store_units(t, first, units, raw);
   }
 
-  template <size_t kUnits>
+  // Combines the sources from number kSource on.
+  template <size_t kSource, size_t kUnits, size_t kUnrolled>
+  HWY_INLINE void combine_sources(size_t first, Unit (&units)[kUnits]) const {
+    if constexpr (kSource < kUnrolled) {
+      if (kSource >= pass_.source_number) return;
+      load_units<kUnits, true>(pass_.sources[kSource], first, units);
+      combine_sources<kSource + 1, kUnits, kUnrolled>(first, units);
+    } else {
+      for (size_t s = kSource; s < pass_.source_number; ++s) load_units<kUnits, true>(pass_.sources[s], first, units);
+    }
+  }
+
+  // Units of a source in place of, or combined with, what units holds.
+  template <size_t kUnits, bool kCombine>
   HWY_INLINE void load_units(const ReduceSource& source, size_t first, Unit (&units)[kUnits]) const {
     const uint8_t* data = static_cast<const uint8_t*>(source.data);
-    if constexpr (Format::kNarrow) {
-      if (is_wide(source.is_partial)) {
-        for (size_t u = 0; u < kUnits; ++u) units[u] = load_wide(data, first + u * kElements);
+    if constexpr (kWide) {
+      if (source.is_partial) {
+        for (size_t u = 0; u < kUnits; ++u) put<kCombine>(units[u], load_wide(data, first + u * kElements));
         return;
       }
     }
     data += first * Format::kElementBytes;
-    for (size_t u = 0; u < kUnits; ++u) units[u] = Format::decode(load_raw(data + u * kRawBytes));
     if (Op::kScales && !source.is_partial) {
-      for (size_t u = 0; u < kUnits; ++u) scale(units[u]);
+      for (size_t u = 0; u < kUnits; ++u) {
+        Unit unit = Format::decode(load_raw(data + u * kRawBytes));
+        scale(unit);
+        put<kCombine>(units[u], unit);
+      }
+    } else {
+      for (size_t u = 0; u < kUnits; ++u) put<kCombine>(units[u], Format::decode(load_raw(data + u * kRawBytes)));
     }
   }
 
@@ -164,8 +171,8 @@ class Kernel {
   HWY_INLINE void store_units(size_t t, size_t first, const Unit (&units)[kUnits], const RawVec (&raw)[kUnits]) const {
     const ReduceTarget& target = pass_.targets[t];
     uint8_t* data = static_cast<uint8_t*>(target.data);
-    if constexpr (Format::kNarrow) {
-      if (is_wide(target.is_partial)) {
+    if constexpr (kWide) {
+      if (target.is_partial) {
         for (size_t u = 0; u < kUnits; ++u) store_wide(units[u], data, first + u * kElements);
         return;
       }
@@ -181,17 +188,15 @@ class Kernel {
   }
 
   // Fewer elements than a unit. The same arithmetic on the same vectors, so that bits do not depend on the cut.
-  void part(size_t first, size_t number) {
+  HWY_NOINLINE void part(size_t first, size_t number) {
     Unit unit = load_part_of(pass_.sources[0], first, number);
-    for (size_t s = 1; s < pass_.source_number; ++s) {
-      combine(unit, load_part_of(pass_.sources[s], first, number));
-    }
+    for (size_t s = 1; s < pass_.source_number; ++s) put<true>(unit, load_part_of(pass_.sources[s], first, number));
     const RawVec raw = Format::encode(unit);
     for (size_t t = 0; t < pass_.target_number; ++t) {
       const ReduceTarget& target = pass_.targets[t];
       uint8_t* data = static_cast<uint8_t*>(target.data);
-      if constexpr (Format::kNarrow) {
-        if (is_wide(target.is_partial)) {
+      if constexpr (kWide) {
+        if (target.is_partial) {
           float buffer[kElements];
           Format::store_wide(unit, buffer);
           std::memcpy(data + first * sizeof(float), buffer, number * sizeof(float));
@@ -205,8 +210,8 @@ class Kernel {
 
   HWY_INLINE Unit load_part_of(const ReduceSource& source, size_t first, size_t number) const {
     const uint8_t* data = static_cast<const uint8_t*>(source.data);
-    if constexpr (Format::kNarrow) {
-      if (is_wide(source.is_partial)) {
+    if constexpr (kWide) {
+      if (source.is_partial) {
         float buffer[kElements] = {};
         std::memcpy(buffer, data + first * sizeof(float), number * sizeof(float));
         return Format::load_wide(buffer);
@@ -229,8 +234,13 @@ class Kernel {
     return raw;
   }
 
-  HWY_INLINE void combine(Unit& unit, const Unit& next) const {
-    for (size_t i = 0; i < Unit::kVectors; ++i) unit.v[i] = op_.combine(unit.v[i], next.v[i]);
+  template <bool kCombine>
+  HWY_INLINE void put(Unit& unit, const Unit& next) const {
+    if constexpr (kCombine) {
+      for (size_t i = 0; i < Unit::kVectors; ++i) unit.v[i] = op_.combine(unit.v[i], next.v[i]);
+    } else {
+      unit = next;
+    }
   }
 
   HWY_INLINE void scale(Unit& unit) const {
@@ -257,7 +267,10 @@ class Kernel {
 
 template <class Format, class Op>
 HWY_NOINLINE void run(const ReducePass& pass, const Op& op) {
-  Kernel<Format, Op>(pass, op).run();
+  if constexpr (Format::kNarrow) {
+    if (pass.wide_partials) return Kernel<Format, Op, true>(pass, op).run();
+  }
+  Kernel<Format, Op, false>(pass, op).run();
 }
 
 template <class Format>

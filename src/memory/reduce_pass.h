@@ -10,6 +10,11 @@
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #endif
 
+// Every AArch64 has NEON, so nothing is chosen at run time, and Highway's library is not needed.
+#if defined(__aarch64__)
+#define HWY_COMPILE_ONLY_STATIC
+#endif
+
 namespace ronde {
 
 struct ReducePass {

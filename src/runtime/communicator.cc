@@ -23,6 +23,7 @@ Communicator::Communicator(CommunicatorParts parts)
                &failure_,           [this](const Status& why) { parts_.rendezvous->report(why); }},
       ring_schedule_(context_.nranks, parts_.ring.position),
       star_schedule_(context_.nranks, parts_.star.position),
+      next_sequence_(parts_.options.counters_start + 1),  // lines hold the start: no operation has that number
       float32_partials_(parts_.options.settings.accumulate == "float32") {
   failure_.wakes(parts_.own.doorbell.get());
   parts_.rendezvous->watch([this](const Status& why) { failure_.set(why); });

@@ -28,6 +28,7 @@ struct CommunicatorOptions {
   Secret secret{};
   std::string name;
   Settings settings;
+  uint32_t counters_start = 0;  // of operations, pieces and slots; tests begin where 32 bits overflow
 };
 
 // What the set-up finds and makes; the communicator works on it.
@@ -106,7 +107,7 @@ class Communicator {
   OperationContext context_;
   LinkScheduleOf<schedule::Ring> ring_schedule_;
   LinkScheduleOf<schedule::Star> star_schedule_;
-  uint32_t next_sequence_ = 1;  // lines start at 0: no operation has that number first
+  uint32_t next_sequence_;
   bool float32_partials_ = false;
   bool finalized_ = false;
   Queue queue_;

@@ -115,6 +115,7 @@ class Setup {
     const EndpointContext context{parts_.options.job, parts_.options.secret, parts_.options.rank, parts_.options.nranks,
                                   &settings};
     endpoints_.resize(transports_.size());
+    settled_.resize(nranks());
     for (size_t i = 0; i < transports_.size(); ++i) {
       const std::string_view name = transports_[i]->name();
       if (settings.transport != "auto" && !list_contains(settings.transport, name)) continue;
@@ -174,6 +175,7 @@ class Setup {
       const bool local = facts_[other].boot_id == facts_[rank()].boot_id;
       peers.local_index.push_back(local ? host_index_[other] : -1);
     }
+    peers.settled = settled_;
     return peers;
   }
 
@@ -181,6 +183,7 @@ class Setup {
     bool shared = false;  // only an endpoint of another process needs a descriptor
     for (size_t i = 0; i < transports_.size(); ++i) shared |= transports_[i]->name() == "shm" && endpoints_[i];
     RONDE_ASSIGN(parts_.own.segment, Segment::create(SegmentLayout::for_ranks(most_local_ranks_), shared));
+    if (parts_.options.counters_start != 0) parts_.own.segment->start_counters_at(parts_.options.counters_start);
     RONDE_ASSIGN(std::unique_ptr<Doorbell> doorbell, make_doorbell());
     parts_.own.doorbell = std::move(doorbell);
     return {};
@@ -197,7 +200,10 @@ class Setup {
       if (endpoints_[i]) {
         RONDE_ASSIGN(reached, endpoints_[i]->reach(peers_of(i), parts_.own, deadline_));
       }
-      for (const bool there : reached) writer.number(static_cast<uint8_t>(there));
+      for (size_t other = 0; other < nranks(); ++other) {
+        writer.number(static_cast<uint8_t>(reached[other]));
+        settled_[other] = settled_[other] || reached[other];
+      }
     }
     RONDE_ASSIGN(std::vector<Bytes> all, parts_.rendezvous->exchange("reach", writer.take(), deadline_));
     choice_.assign(nranks(), std::vector<int>(nranks(), -1));
@@ -270,6 +276,7 @@ class Setup {
     layout.one_shot_bytes = segment.one_shot_bytes;
     layout.piece_bytes = segment.piece_bytes;
     // Links of different transports must cut alike: the ring's slots are the measure of all.
+    layout.ring_slots = static_cast<int>(kLinkSlots);
     layout.ring_slice_bytes = segment.ring.payload_bytes;
     layout.star_slice_bytes = segment.pair.slots > 0 ? std::min(segment.pair.payload_bytes, segment.ring.payload_bytes)
                                                      : segment.ring.payload_bytes;
@@ -291,6 +298,7 @@ class Setup {
 
   void set_windows() {
     if (!parts_.layout.windows) return;
+    parts_.windows.pieces = parts_.options.counters_start;
     for (size_t other = 0; other < nranks(); ++other) {
       const PeerMemory& peer = parts_.peers[other];
       if (other == rank()) {
@@ -400,6 +408,7 @@ class Setup {
   std::vector<std::unique_ptr<Endpoint>> endpoints_;  // by transport; null: not used
   std::vector<RankFacts> facts_;                      // by rank
   std::vector<int> host_index_;                       // by rank: number within its host
+  std::vector<bool> settled_;                         // by rank: reached by one of the transports tried so far
   int most_local_ranks_ = 1;
   int own_local_ranks_ = 1;
   std::vector<std::vector<int>> choice_;  // by rank and rank: the transport between them

@@ -2,6 +2,7 @@
 #include "bootstrap/environment.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -283,7 +284,6 @@ TEST_CASE("With a secret file all processes derive the same id and meet at rank 
 
 TEST_CASE("Secret files must be secret, long enough and readable") {
   const auto message = [](const std::string& path) { return read_secret_file(path).status().message(); };
-  CHECK(read_secret_file(TemporaryFile(32, 0600).path()).status().code() == rondeInvalidUsage);  // it is gone already
   const TemporaryFile good(32, 0600);
   CHECK(read_secret_file(good.path()).ok());
   const TemporaryFile stricter(32, 0400);

@@ -12,14 +12,14 @@ Secret key_of(int seed) {
   return key;
 }
 
-SharedBytes text(std::string_view value) {
+SharedMessage text(std::string_view value) {
   const ByteView bytes = std::as_bytes(std::span(value));
-  return std::make_shared<const Bytes>(bytes.begin(), bytes.end());
+  return std::make_shared<const Message>(Bytes(bytes.begin(), bytes.end()));
 }
 
 Bytes wire(const Frame& frame) {
   Writer writer;
-  writer.fixed(frame.head).raw(frame.payload->data(), frame.payload->size()).fixed(frame.mac);
+  writer.fixed(frame.head).raw(frame.message->bytes.data(), frame.message->bytes.size()).fixed(frame.mac);
   return writer.take();
 }
 
@@ -44,9 +44,9 @@ TEST_CASE("Messages arrive, however the bytes are cut") {
     for (size_t at = 0; at < all.size(); at += step)
       REQUIRE(reader.feed(ByteView(all).subspan(at, std::min(step, all.size() - at)), messages));
     REQUIRE(messages.size() == 3);
-    CHECK(messages[0] == *text("first"));
+    CHECK(messages[0] == text("first")->bytes);
     CHECK(messages[1].empty());
-    CHECK(messages[2] == *text("third"));
+    CHECK(messages[2] == text("third")->bytes);
   }
 }
 
@@ -108,8 +108,8 @@ TEST_CASE("case_24_announced_length: a length beyond the limit is refused at onc
 
   FrameSealer sealer(key_of(1), Direction::to_root);
   FrameOpener at_limit = opener();
-  CHECK(at_limit.feed(wire(sealer.seal(std::make_shared<const Bytes>(kMost))), messages));
-  CHECK_FALSE(at_limit.feed(wire(sealer.seal(std::make_shared<const Bytes>(kMost + 1))), messages));
+  CHECK(at_limit.feed(wire(sealer.seal(std::make_shared<const Message>(Bytes(kMost)))), messages));
+  CHECK_FALSE(at_limit.feed(wire(sealer.seal(std::make_shared<const Message>(Bytes(kMost + 1)))), messages));
 }
 
 }  // namespace ronde

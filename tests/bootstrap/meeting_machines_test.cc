@@ -16,7 +16,9 @@ const Status kEndOfFile(rondePeerLost, "ended without saying goodbye");
 // One root and any number of members. A member's number is its connection, and its rank unless told otherwise.
 class SimulatedMeeting {
  public:
-  explicit SimulatedMeeting(uint32_t nranks) : nranks_(nranks), root(process(999), Milliseconds(300'000), now) {}
+  // root_process: equal to a member's number if the root lives in that member's process.
+  explicit SimulatedMeeting(uint32_t nranks, uint32_t root_process = 999)
+      : nranks_(nranks), root(process(root_process), Milliseconds(300'000), now) {}
 
   size_t add(uint32_t rank, uint32_t nranks = 0) {
     const JoinMessage join{nranks == 0 ? nranks_ : nranks, rank, process(static_cast<uint32_t>(members.size()))};
@@ -51,14 +53,14 @@ class SimulatedMeeting {
     for (bool moved = true; moved;) {
       moved = false;
       for (size_t number = 0; number < members.size(); ++number) {
-        for (const SharedBytes& message : members[number].machine->take_messages()) {
-          if (members[number].connected) root.received(number, *message, now);
+        for (const SharedMessage& message : members[number].machine->take_messages()) {
+          if (members[number].connected) root.received(number, message->bytes, now);
           moved = true;
         }
       }
       for (const RootMachine::Outgoing& outgoing : root.take_messages()) {
         if (members[outgoing.connection].connected)
-          members[outgoing.connection].machine->received(*outgoing.message, now);
+          members[outgoing.connection].machine->received(outgoing.message->bytes, now);
         moved = true;
       }
       for (const ConnectionId connection : root.take_closes()) {
@@ -70,6 +72,7 @@ class SimulatedMeeting {
 
   // Lets time pass in the steps that the machines ask for.
   void pass(Milliseconds span) {
+    settle();
     const Time end = now + span;
     while (true) {
       Deadline next = root.next_deadline();
@@ -110,8 +113,7 @@ std::string message_of(const std::optional<Status>& failure) { return failure ? 
 TEST_CASE("All parts reach everybody in rank order, round after round, in any order of coming") {
   const uint32_t nranks = GENERATE(1u, 2u, 3u, 16u, 100u);
   SimulatedMeeting meeting(nranks);
-  for (uint32_t i = 0; i < nranks; ++i) meeting.add((i * 7 + 3) % nranks == 0 && nranks % 7 == 0 ? i : i);
-  meeting.settle();
+  meeting.add_all();
   for (int round = 0; round < 3; ++round) {
     for (uint32_t i = nranks; i-- > 0;) {
       CHECK(meeting[i].joined());
@@ -268,7 +270,7 @@ TEST_CASE("A rank out of range, or with a proof for another rank, is refused alo
   Claim claim;
   claim.client_rank = 1;
   root.opened(5, claim);
-  root.received(5, *encode(JoinMessage{2, 0, SimulatedMeeting::process(2)}), meeting.now);
+  root.received(5, encode(JoinMessage{2, 0, SimulatedMeeting::process(2)})->bytes, meeting.now);
   CHECK(root.take_messages().size() == 1);
   CHECK(root.take_closes() == std::vector<ConnectionId>{5});
 }
@@ -369,16 +371,14 @@ TEST_CASE("A goodbye while others wait, or before all have come, fails them") {
 }
 
 TEST_CASE("The end of the root's process is a loss, named after the rank that lived there") {
-  SimulatedMeeting meeting(2);
+  SimulatedMeeting meeting(2, 0);
+  meeting.add_all();
   SECTION("before the first table") {
-    meeting.add_all();
     meeting.kill_root();
     CHECK(message_of(meeting[1].failure()) ==
           "the process that holds the meeting point (10.0.0.1:7) ended without saying goodbye");
   }
   SECTION("after it") {
-    meeting.root = RootMachine(SimulatedMeeting::process(0), Milliseconds(1000), meeting.now);  // lives with rank 0
-    meeting.add_all();
     meeting.begin(0, "a");
     meeting.begin(1, "b");
     meeting.settle();
@@ -404,6 +404,23 @@ TEST_CASE("A root that says goodbye is no failure after start-up, but one during
   CHECK(meeting[1].take_result().status().code() == rondePeerLost);
 }
 
+TEST_CASE("The ranks of the root's process that have not left end with it") {
+  SimulatedMeeting meeting(3, 0);  // rank 0 lives in the process of the root
+  meeting.add_all();
+  const bool left = GENERATE(false, true);
+  if (left) meeting[0].leave();
+  meeting.settle();
+  meeting.root.end();
+  meeting.settle();
+  CHECK(meeting.root.finished());
+  for (const size_t other : {1, 2}) {
+    CHECK(meeting[other].failure().has_value() != left);
+    if (left) continue;
+    CHECK(meeting[other].failure()->code() == rondePeerLost);
+    CHECK_THAT(message_of(meeting[other].failure()), Catch::StartsWith("rank 0 (pid 4000 on host node-a)"));
+  }
+}
+
 TEST_CASE("A message that makes no sense fails, and does no harm") {
   SimulatedMeeting meeting(2);
   meeting.add_all();
@@ -414,7 +431,7 @@ TEST_CASE("A message that makes no sense fails, and does no harm") {
     if (!noise.empty()) noise[0] = static_cast<std::byte>((state >> 16) % 24);
     RootMachine root(SimulatedMeeting::process(1), Milliseconds(1000), meeting.now);
     root.opened(1, Claim{});
-    root.received(1, *encode(JoinMessage{2, 0, SimulatedMeeting::process(2)}), meeting.now);
+    root.received(1, encode(JoinMessage{2, 0, SimulatedMeeting::process(2)})->bytes, meeting.now);
     root.received(1, noise, meeting.now);
     root.opened(2, Claim{});
     root.received(2, noise, meeting.now);

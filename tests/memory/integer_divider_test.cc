@@ -15,8 +15,14 @@ TEST_CASE("division by multiplication gives the quotient") {
   size_t wrong = 0;
   for (uint32_t divisor : divisors) {
     const IntegerDivider divider(divisor);
-    std::vector<uint64_t> values = {0, 1, divisor - 1, divisor, ~uint64_t{0}, ~uint64_t{0} / divisor * divisor,
-                                    ~uint64_t{0} / divisor * divisor - 1, uint64_t{1} << 63};
+    std::vector<uint64_t> values = {0,
+                                    1,
+                                    divisor - 1,
+                                    divisor,
+                                    ~uint64_t{0},
+                                    ~uint64_t{0} / divisor * divisor,
+                                    ~uint64_t{0} / divisor * divisor - 1,
+                                    uint64_t{1} << 63};
     for (int i = 0; i < 100; ++i) values.push_back(random() >> (i % 64));
     for (int i = 0; i < 100; ++i) values.push_back(random() % (~uint64_t{0} / divisor) * divisor - i % 2);
     for (uint64_t value : values) wrong += divider.divide(value) != value / divisor;

@@ -58,8 +58,8 @@ TEST_CASE("reduce: every misalignment from 0 to 63 of sources and targets, with 
 }
 
 TEST_CASE("reduce: partials, float32 and of the type itself, mixed with inputs and final results") {
-  const std::vector<std::vector<bool>> source_kinds = {{false}, {true},        {false, true},       {true, false},
-                                                       {true, true}, {false, true, true}, {true, false, false, true}};
+  const std::vector<std::vector<bool>> source_kinds = {
+      {false}, {true}, {false, true}, {true, false}, {true, true}, {false, true, true}, {true, false, false, true}};
   const std::vector<std::vector<bool>> target_kinds = {{false}, {true}, {false, true}, {true, false}, {true, true}};
   for_each_instruction_set([&](const std::string& name) {
     for (DataType type : all_types()) {

@@ -54,7 +54,7 @@ struct Trial {
   std::vector<bool> partial_sources;  // one a source
   std::vector<bool> partial_targets;  // one or two
   bool streaming = false;
-  bool in_place = false;            // the first target is the first source; both of the same element size
+  bool in_place = false;                   // the first target is the first source; both of the same element size
   std::vector<size_t> misalignment = {0};  // of sources, then targets, round and round
   uint64_t seed = 1;
   Rounding model_rounding = Rounding::nearest_even;

@@ -203,7 +203,7 @@ TEST_CASE("user memory overwritten while a receiver may still read it is found")
   }
 }
 
-TEST_CASE("each position of the ring sends 2(n-1) chunks; position 0 of the star sends n-1 whole buffers") {
+TEST_CASE("each position of the ring sends 2(n-1) chunks, position 0 of the star n-1 whole buffers") {
   for (int n = 2; n <= 128; ++n) {
     const LinkProgram ring = link_program<Ring>(n);
     const LinkProgram star = link_program<Star>(n);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +27,17 @@ std::string why_not_run(const std::string& name, const std::string& host, int er
     return fmt::format("there is no program '{}' on {}: no folder of PATH has it; name it with its path", name, host);
   }
   return fmt::format("cannot run '{}' on {}: {}", name, host, strerror(error));
+}
+
+// Two pipes for each rank, and what is open anyway.
+Status check_open_files(const Job& job) {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const rlim_t need = 2 * job.count + 40;
+  if (limit.rlim_cur >= need) return {};
+  return {rondeSystemError, fmt::format("{} ranks on {} need {} open files and the limit is {}; raise it with "
+                                        "'ulimit -n {}'",
+                                        job.count, job.host, need, limit.rlim_cur, need)};
 }
 
 }  // namespace
@@ -82,7 +94,10 @@ void Agent::start(ByteView body) {
   if (!job || phase_ != Phase::waiting) return;
   job_ = std::move(*job);
   phase_ = Phase::running;
-  if (!job_.working_directory.empty() && chdir(job_.working_directory.c_str()) != 0) {
+  const auto files = check_open_files(job_);
+  if (!files.ok()) {
+    give_up(1, files.message());
+  } else if (!job_.working_directory.empty() && chdir(job_.working_directory.c_str()) != 0) {
     give_up(1, fmt::format("cannot enter the directory '{}' on {}: {}; choose one with --wdir", job_.working_directory,
                            job_.host, strerror(errno)));
   } else {

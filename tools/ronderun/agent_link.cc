@@ -201,8 +201,9 @@ void AgentLink::check_lost() {
                                     "--rsh and --remote-path",
                                     host, describe_status(status_)));
   } else {
-    events_.lost(*this, fmt::format("lost {} ranks with their host {}: what connects it {}", placement_.count, host,
-                                    describe_status(status_)));
+    events_.lost(
+        *this, fmt::format("lost {} rank{} on {}: the {} {}", placement_.count, placement_.count == 1 ? "" : "s", host,
+                           placement_.local ? "process that runs them" : "remote shell", describe_status(status_)));
   }
 }
 

@@ -61,6 +61,10 @@ Outcome Coordinator::run() {
   if (options_.timeout) reactor_.call_at(Deadline::after(*options_.timeout), [this] { timed_out(); });
   while (!finished()) reactor_.run_once();
   judge(Time::max());
+  if (!ending_ && ranks_ended_ < options_.nranks) {
+    output_.message("an agent has ended without running its ranks; did somebody end it?");
+    outcome_ = {1, 0};
+  }
   if (agent_of_this_host_lost_) kill_orphans();
   output_.end_all();
   flush_output();
@@ -101,6 +105,10 @@ void Coordinator::connect(const Placement& placement, AgentProcess process) {
 
 // Tells an agent that has answered what to run.
 void Coordinator::brief(AgentLink& link) {
+  if (ending_) {
+    link.end_ranks(SIGTERM, options_.grace);
+    return;
+  }
   const auto& placement = link.placement();
   Job job;
   job.nranks = static_cast<uint32_t>(options_.nranks);
@@ -109,7 +117,8 @@ void Coordinator::brief(AgentLink& link) {
   job.grace_ms = static_cast<uint32_t>(options_.grace.count());
   job.host = placement.host;
   job.id_text = id_text_;
-  job.working_directory = options_.working_directory.empty() ? current_directory() : options_.working_directory;
+  job.working_directory = options_.working_directory;
+  if (job.working_directory.empty() && !placement.local) job.working_directory = current_directory();
   job.command = options_.command;
   job.environment = forwarded_environment(options_, placement.local);
   if (placement.first_rank == 0) {

@@ -1,7 +1,6 @@
 // ronderun: starts the ranks of a job on this host or on several, and ends them together. See ronderun --help.
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -34,23 +33,7 @@ int run_agent(const Inherited& inherited) {
   return Agent(ronde::Fd(fcntl(0, F_DUPFD_CLOEXEC, 3)), ronde::Fd(fcntl(1, F_DUPFD_CLOEXEC, 3)), inherited).run();
 }
 
-// Two pipes for each rank here, three for each host, and what is open anyway.
-ronde::Status check_open_files(const Options& options) {
-  rlimit limit{};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  size_t local = 0;
-  for (const auto& placement : options.placements) {
-    if (placement.local) local = static_cast<size_t>(placement.count);
-  }
-  const size_t need = 2 * local + 3 * options.placements.size() + 40;
-  if (limit.rlim_cur >= need) return {};
-  return {rondeSystemError, fmt::format("{} ranks on this host need {} open files and the limit is {}; raise it with "
-                                        "'ulimit -n {}'",
-                                        local, need, limit.rlim_cur, need)};
-}
-
 ronde::Result<Outcome> run_job(Options& options, const Inherited& inherited) {
-  RONDE_TRY(check_open_files(options));
   if (options.remote_path.empty()) options.remote_path = own_path();
   for (const auto& [name, value] : options.environment) {
     // Settings of the library hold for the meeting too.

@@ -1,7 +1,6 @@
 #include "ronderun/meeting.h"
 
-#include <sys/socket.h>
-
+#include "api/options.h"
 #include "base/event_loop.h"
 #include "base/settings.h"
 #include "bootstrap/rendezvous.h"
@@ -16,12 +15,7 @@ class RootMeeting final : public Meeting {
  public:
   Status start() {
     RONDE_ASSIGN(const auto settings, Settings::from_environment());
-    RendezvousOptions options;
-    options.socket_ifname = settings.socket_ifname;
-    options.socket_family = settings.socket_family == "ipv4"   ? AF_INET
-                            : settings.socket_family == "ipv6" ? AF_INET6
-                                                               : 0;
-    options.port = static_cast<uint16_t>(settings.port);
+    auto options = api::rendezvous_options(settings);
     options.init_timeout = kForTheWholeJob;
     RONDE_ASSIGN(const auto id, start_root(loop_, options));
     id_text_ = ronde::id_to_text(id.pack());

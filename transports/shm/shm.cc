@@ -102,7 +102,8 @@ class ShmEndpoint final : public Endpoint {
       Reader reader(peers.facts[rank]);
       const std::string host = reader.text();
       const std::string name = reader.text();
-      const bool other = static_cast<int>(rank) != context_.rank;
+      const bool settled = !peers.settled.empty() && peers.settled[rank];
+      const bool other = static_cast<int>(rank) != context_.rank && !settled;
       if (other && reader.complete() && host == boot_id_) candidates.push_back({static_cast<int>(rank), name});
     }
     return candidates;

@@ -23,7 +23,7 @@ class TcpSender final : public WireSender {
   [[nodiscard]] const Status& broken() const override { return broken_; }
 
  private:
-  static constexpr uint32_t kQueue = 4;  // slices on the way
+  static constexpr uint32_t kQueue = kLinkSlots;  // slices on the way
 
   struct Entry {
     SliceHead head;

@@ -1,0 +1,180 @@
+/* Every function of ronde.h from C11, in one thread: two ranks of one process, driven in groups. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ronde/ronde.h"
+
+#define NEED(condition)                                                             \
+  do {                                                                              \
+    if (!(condition)) {                                                             \
+      fprintf(stderr, "line %d: %s: %s\n", __LINE__, #condition, rondeGetLastError(NULL)); \
+      exit(1);                                                                      \
+    }                                                                               \
+  } while (0)
+
+enum { kRanks = 2, kCount = 1000 };
+
+static int messages = 0;
+
+static void on_message(rondeLogLevel_t level, const char* message, void* user) {
+  (void)level;
+  (void)message;
+  ++*(int*)user;
+}
+
+static void test_without_communicator(void) {
+  int version = 0;
+  NEED(rondeGetVersion(&version) == rondeSuccess && version == RONDE_VERSION_CODE);
+  NEED(rondeGetVersion(NULL) == rondeInvalidArgument);
+  NEED(strstr(rondeGetLastError(NULL), "version") != NULL);
+  NEED(strcmp(rondeGetErrorString(rondeSuccess), "success") == 0);
+  NEED(strcmp(rondeGetErrorString((rondeResult_t)77), "unknown result") == 0);
+  NEED(rondeSetLogLevel(rondeLogWarn) == rondeSuccess);
+  NEED(rondeSetLogLevel((rondeLogLevel_t)9) == rondeInvalidArgument);
+  NEED(rondeSetLogCallback(on_message, &messages) == rondeSuccess);
+
+  rondeUniqueId id;
+  rondeUniqueId again;
+  char text[RONDE_UNIQUE_ID_TEXT_BYTES];
+  NEED(rondeGetUniqueId(&id) == rondeSuccess);
+  NEED(rondeUniqueIdToText(&id, text) == rondeSuccess);
+  NEED(strlen(text) + 1 == RONDE_UNIQUE_ID_TEXT_BYTES && strncmp(text, "ronde1:", 7) == 0);
+  NEED(rondeUniqueIdFromText(text, &again) == rondeSuccess && memcmp(&id, &again, sizeof id) == 0);
+  NEED(rondeUniqueIdFromText("ronde1:xyz", &again) == rondeInvalidArgument);
+  NEED(rondeUniqueIdFromText(NULL, &again) == rondeInvalidArgument);
+  NEED(rondeGetUniqueId(NULL) == rondeInvalidArgument);
+
+  rondeWorld_t world;
+  memset(&world, 0, sizeof world);
+  NEED(rondeGetWorldFromEnv(&world, &id) == rondeInvalidArgument); /* size not set */
+  world.size = sizeof world;
+  NEED(rondeGetWorldFromEnv(&world, &id) == rondeSuccess && world.nranks == 1 && world.rank == 0);
+}
+
+static void test_one_rank(void) {
+  rondeUniqueId id;
+  rondeComm_t comm = RONDE_COMM_NULL;
+  rondeConfig_t config = RONDE_CONFIG_INITIALIZER;
+  config.commName = "alone";
+  NEED(rondeGetUniqueId(&id) == rondeSuccess);
+  NEED(rondeCommInitRank(&comm, 1, id, 1) == rondeInvalidArgument);
+  NEED(rondeCommInitRank(&comm, 0, id, 0) == rondeInvalidArgument);
+  NEED(rondeCommInitRank(NULL, 1, id, 0) == rondeInvalidArgument);
+  config.device = 3;
+  NEED(rondeCommInitRankConfig(&comm, 1, id, 0, &config) == rondeInvalidArgument);
+  config.device = RONDE_DEVICE_HOST;
+  config.magic = 0;
+  NEED(rondeCommInitRankConfig(&comm, 1, id, 0, &config) == rondeInvalidArgument);
+  config.magic = RONDE_CONFIG_MAGIC;
+  config.algorithm = "best";
+  NEED(rondeCommInitRankConfig(&comm, 1, id, 0, &config) == rondeInvalidUsage);
+  config.algorithm = "ring";
+  NEED(rondeCommInitRankConfig(&comm, 1, id, 0, &config) == rondeSuccess);
+  double in = 5;
+  double out = 0;
+  NEED(rondeAllReduce(&in, &out, 1, rondeDouble, rondeAvg, comm, NULL) == rondeSuccess && out == 5);
+  NEED(rondeCommFinalize(comm) == rondeSuccess);
+  NEED(rondeAllReduce(&in, &out, 1, rondeDouble, rondeAvg, comm, NULL) == rondeInvalidUsage);
+  NEED(rondeCommDestroy(comm) == rondeSuccess);
+  NEED(rondeCommDestroy(NULL) == rondeSuccess);
+}
+
+static void reduce_in_group(rondeComm_t* comms, rondeStream_t* streams, float input[kRanks][kCount],
+                            float output[kRanks][kCount]) {
+  NEED(rondeGroupStart() == rondeSuccess);
+  for (int rank = 0; rank < kRanks; ++rank) {
+    NEED(rondeAllReduce(input[rank], output[rank], kCount, rondeFloat, rondeSum, comms[rank],
+                        streams != NULL ? streams[rank] : NULL) == rondeSuccess);
+  }
+  NEED(rondeGroupEnd() == rondeSuccess);
+  for (int rank = 0; streams != NULL && rank < kRanks; ++rank) {
+    NEED(rondeStreamSynchronize(streams[rank]) == rondeSuccess);
+    NEED(rondeStreamQuery(streams[rank]) == rondeSuccess);
+  }
+  for (int rank = 0; rank < kRanks; ++rank) {
+    for (int i = 0; i < kCount; ++i) NEED(output[rank][i] == (float)(3 * i));
+  }
+}
+
+static void test_wrong_arguments(rondeComm_t comm, float* buffer) {
+  NEED(rondeAllReduce(buffer, buffer + 1, 10, rondeFloat, rondeSum, comm, NULL) == rondeInvalidArgument);
+  NEED(rondeAllReduce(NULL, buffer, 10, rondeFloat, rondeSum, comm, NULL) == rondeInvalidArgument);
+  NEED(rondeAllReduce(buffer, NULL, 10, rondeFloat, rondeSum, comm, NULL) == rondeInvalidArgument);
+  NEED(rondeAllReduce(buffer, buffer, 10, (rondeDataType_t)12, rondeSum, comm, NULL) == rondeInvalidArgument);
+  NEED(rondeAllReduce(buffer, buffer, 10, rondeFloat, (rondeRedOp_t)5, comm, NULL) == rondeInvalidArgument);
+  NEED(rondeAllReduce(buffer, buffer, (size_t)-1, rondeFloat, rondeSum, comm, NULL) == rondeInvalidArgument);
+  NEED(rondeAllReduce(buffer, buffer, 10, rondeFloat, rondeSum, NULL, NULL) == rondeInvalidArgument);
+  NEED(rondeGroupEnd() == rondeInvalidUsage);
+  NEED(rondeGroupStart() == rondeSuccess);
+  NEED(rondeAllReduce(buffer, buffer + 1, 10, rondeFloat, rondeSum, comm, NULL) == rondeInvalidArgument);
+  NEED(rondeGroupEnd() == rondeInvalidArgument); /* nothing of the group was started */
+}
+
+static void test_questions(rondeComm_t comm) {
+  int value = -1;
+  NEED(rondeCommCount(comm, &value) == rondeSuccess && value == kRanks);
+  NEED(rondeCommUserRank(comm, &value) == rondeSuccess && value == 0);
+  NEED(rondeCommDevice(comm, &value) == rondeSuccess && value == RONDE_DEVICE_HOST);
+  rondeResult_t error = rondeInternalError;
+  NEED(rondeCommGetAsyncError(comm, &error) == rondeSuccess && error == rondeSuccess);
+  rondeTraffic_t traffic[4];
+  memset(traffic, 0, sizeof traffic);
+  for (int i = 0; i < 4; ++i) traffic[i].size = sizeof traffic[i];
+  NEED(rondeCommGetTraffic(comm, traffic, 4, &value) == rondeSuccess && value == 1);
+  NEED(strcmp(traffic[0].transport, "inproc") == 0 && traffic[0].sent_bytes > 0);
+  NEED(rondeCommGetTraffic(comm, NULL, 0, &value) == rondeSuccess && value == 0);
+}
+
+static void test_two_ranks(void) {
+  static float input[kRanks][kCount];
+  static float output[kRanks][kCount];
+  rondeComm_t comms[kRanks];
+  rondeStream_t streams[kRanks];
+  const int devices[kRanks] = {RONDE_DEVICE_HOST, RONDE_DEVICE_HOST};
+  const int wrong[kRanks] = {RONDE_DEVICE_HOST, 0};
+  for (int rank = 0; rank < kRanks; ++rank) {
+    for (int i = 0; i < kCount; ++i) input[rank][i] = (float)((rank + 1) * i);
+    NEED(rondeStreamCreate(&streams[rank]) == rondeSuccess);
+  }
+  NEED(rondeCommInitAll(comms, kRanks, wrong) == rondeInvalidArgument);
+  NEED(rondeCommInitAll(comms, kRanks, devices) == rondeSuccess);
+  reduce_in_group(comms, NULL, input, output);
+  memset(output, 0, sizeof output);
+  reduce_in_group(comms, streams, input, output);
+  test_wrong_arguments(comms[0], input[0]);
+  test_questions(comms[0]);
+  reduce_in_group(comms, NULL, input, output);
+  for (int rank = 0; rank < kRanks; ++rank) {
+    NEED(rondeCommDestroy(comms[rank]) == rondeSuccess);
+    NEED(rondeStreamDestroy(streams[rank]) == rondeSuccess);
+  }
+  NEED(rondeStreamDestroy(NULL) == rondeSuccess);
+}
+
+/* One thread that makes all ranks puts the calls into a group. */
+static void test_group_init_and_abort(void) {
+  rondeUniqueId id;
+  rondeComm_t comms[kRanks];
+  rondeResult_t error = rondeSuccess;
+  float value = 1;
+  NEED(rondeGetUniqueId(&id) == rondeSuccess);
+  NEED(rondeGroupStart() == rondeSuccess);
+  for (int rank = 0; rank < kRanks; ++rank) NEED(rondeCommInitRank(&comms[rank], kRanks, id, rank) == rondeSuccess);
+  NEED(rondeGroupEnd() == rondeSuccess);
+  NEED(rondeCommAbort(comms[0]) == rondeSuccess);
+  NEED(rondeCommGetAsyncError(comms[0], &error) == rondeSuccess && error == rondeAborted);
+  NEED(rondeAllReduce(&value, &value, 1, rondeFloat, rondeSum, comms[0], NULL) == rondeAborted);
+  NEED(rondeAllReduce(&value, &value, 1, rondeFloat, rondeSum, comms[1], NULL) == rondeRemoteError);
+  NEED(strstr(rondeGetLastError(comms[1]), "rank 0") != NULL);
+  for (int rank = 0; rank < kRanks; ++rank) NEED(rondeCommDestroy(comms[rank]) == rondeSuccess);
+}
+
+int main(void) {
+  test_without_communicator();
+  test_one_rank();
+  test_two_ranks();
+  test_group_init_and_abort();
+  NEED(rondeSetLogCallback(NULL, NULL) == rondeSuccess);
+  return 0;
+}

@@ -1,0 +1,65 @@
+#include "base/settings.h"
+
+#include <catch2/catch.hpp>
+
+using ronde::Settings;
+using ronde::Status;
+
+namespace {
+
+bool refused(const char* name, const std::string& value) {
+  Settings settings;
+  const Status status = settings.set(name, value);
+  return status.code() == rondeInvalidUsage && status.message().find(name) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("numbers are whole, within their limits, and nothing else") {
+  for (const char* value : {"12abc", "-1", "1e9", "", " 5", "5 ", "0x10", "99999999999999999999", "+3"}) {
+    INFO(value);
+    CHECK(refused("RONDE_INIT_TIMEOUT", value));
+  }
+  Settings settings;
+  CHECK(settings.set("RONDE_INIT_TIMEOUT", "5").ok());
+  CHECK(settings.init_timeout_s == 5);
+}
+
+TEST_CASE("choices are the known words") {
+  CHECK(refused("RONDE_ALGO", "rings"));
+  CHECK(refused("RONDE_ALGO", ""));
+  CHECK(refused("RONDE_ALGO", std::string(4096, 'a')));
+  CHECK(refused("RONDE_TRANSPORT", "shm,"));
+  CHECK(refused("RONDE_TRANSPORT", "shm,auto"));
+  CHECK(refused("RONDE_TRANSPORT", "rdma"));
+  Settings settings;
+  CHECK(settings.set("RONDE_TRANSPORT", "shm,tcp").ok());
+  CHECK(settings.set("RONDE_ALGO", "two_shot").ok());
+}
+
+TEST_CASE("a message shows the beginning of a long value only") {
+  Settings settings;
+  const Status status = settings.set("RONDE_ALGO", std::string(4096, 'a'));
+  CHECK(status.message().size() < 300);
+}
+
+TEST_CASE("every setting has a default that it accepts, and a help text") {
+  for (const auto& row : ronde::settings_help()) {
+    INFO(row.name);
+    Settings settings;
+    CHECK_FALSE(row.help.empty());
+    CHECK_FALSE(row.allowed.empty());
+    if (!row.default_value.empty()) CHECK(settings.set(row.name, row.default_value).ok());
+  }
+}
+
+TEST_CASE("what must agree between ranks is in one text") {
+  Settings a;
+  Settings b;
+  CHECK(a.agreed_text() == b.agreed_text());
+  CHECK(b.set("RONDE_ALGO", "ring").ok());
+  CHECK(a.agreed_text() != b.agreed_text());
+  Settings c;
+  CHECK(c.set("RONDE_INIT_TIMEOUT", "7").ok());
+  CHECK(a.agreed_text() == c.agreed_text());
+}

@@ -1,0 +1,44 @@
+/* Uses the library and returns from main without destroying anything; exit_test.py starts it.
+ *
+ * usage: exits_early WAY [OTHERS_GO_ON]   WAY: blocking, or stream
+ *
+ * With a second argument rank 0 returns and the others call once more, which must fail. */
+#include <ronde/ronde.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { kCount = 100000 };
+static float values[kCount];
+
+static rondeResult_t sum(rondeComm_t comm, rondeStream_t stream) {
+  rondeResult_t result = rondeAllReduce(values, values, kCount, rondeFloat32, rondeSum, comm, stream);
+  return result == rondeSuccess && stream != NULL ? rondeStreamSynchronize(stream) : result;
+}
+
+static int fail(const char* what) {
+  fprintf(stderr, "%s: %s\n", what, rondeGetLastError(NULL));
+  return 1;
+}
+
+int main(int argc, char** argv) {
+  rondeWorld_t world = {sizeof(world), 0, 0, 0, 0};
+  rondeUniqueId id;
+  rondeComm_t comm;
+  rondeStream_t stream = NULL;
+  struct timespec now;
+  if (argc < 2) return 2;
+  if (rondeGetWorldFromEnv(&world, &id) != rondeSuccess) return fail("world");
+  if (rondeCommInitRank(&comm, world.nranks, id, world.rank) != rondeSuccess) return fail("init");
+  if (strcmp(argv[1], "stream") == 0 && rondeStreamCreate(&stream) != rondeSuccess) return fail("stream");
+  for (int i = 0; i < kCount; ++i) values[i] = 1;
+  if (sum(comm, stream) != rondeSuccess) return fail("allreduce");
+  if (values[0] != (float)world.nranks || values[kCount - 1] != (float)world.nranks) return fail("wrong result");
+  if (argc > 2 && world.rank != 0) {
+    rondeResult_t result = sum(comm, stream);
+    if (result != rondePeerLost) return fail(rondeGetErrorString(result));
+  }
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  printf("%.6f\n", (double)now.tv_sec + 1e-9 * (double)now.tv_nsec); /* from here on it must end quickly */
+  return 0;
+}

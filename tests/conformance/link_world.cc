@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "conformance/transport_suite.h"
+#include "support/world.h"
+
+namespace ronde::testing {
+namespace {
+
+void require(const Status& status) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "test cannot start: %s\n", status.message().c_str());
+  std::abort();
+}
+
+template <typename T>
+T require_value(Result<T> result) {
+  require(result.status());
+  return std::move(*result);
+}
+
+TransportUnderTest faulty(const TransportUnderTest& plain, const std::string& what, const Faults& faults) {
+  TransportUnderTest variant = plain;
+  variant.name += ", " + what;
+  variant.make = [make = plain.make, faults] { return make_fault_transport(make(), faults); };
+  return variant;
+}
+
+}  // namespace
+
+std::vector<TransportUnderTest> with_faulty_variants(const TransportUnderTest& plain) {
+  return {plain, faulty(plain, "late", {.seed = 11, .delays = 3}), faulty(plain, "split", {.seed = 12, .splits = true}),
+          faulty(plain, "late, split and reordered", {.seed = 13, .delays = 2, .splits = true, .reorders = true})};
+}
+
+LinkWorld::LinkWorld(const TransportUnderTest& subject, int nranks)
+    : settings_(test_settings(subject.settings)), transport_(subject.make()) {
+  EndpointContext context{.nranks = nranks, .settings = &settings_};
+  require(random_bytes(std::as_writable_bytes(std::span(&context.job, 1))));
+  require(random_bytes(context.secret));
+  std::vector<Bytes> facts;
+  for (int rank = 0; rank < nranks; ++rank) {
+    context.rank = rank;
+    Rank& made = ranks_.emplace_back();
+    made.endpoint = require_value(transport_->open(context));
+    made.own.segment = require_value(Segment::create(SegmentLayout::for_ranks(nranks), true));
+    made.own.doorbell = require_value(Doorbell::create(&made.own.segment->words().sleep));
+    facts.push_back(made.endpoint->facts());
+  }
+  for (Rank& rank : ranks_) {
+    rank.peers.facts = facts;
+    rank.peers.settled.resize(facts.size());
+    for (int other = 0; other < nranks; ++other) rank.peers.local_index.push_back(other);
+  }
+  wish_for_all();
+}
+
+void LinkWorld::wish_for_all() {
+  const int n = nranks();
+  for (int rank = 0; rank < n; ++rank) {
+    std::vector<LinkWish>& wishes = ranks_[static_cast<size_t>(rank)].wishes;
+    wishes.push_back({LinkKind::ring, true, (rank + 1) % n});
+    wishes.push_back({LinkKind::ring, false, (rank + n - 1) % n});
+    for (int other = 0; other < n; ++other) {
+      if (other == rank) continue;
+      wishes.push_back({LinkKind::pair, true, other});
+      wishes.push_back({LinkKind::pair, false, other});
+    }
+  }
+}
+
+Status LinkWorld::reach(int rank, Deadline deadline) {
+  Rank& self = (*this)[rank];
+  RONDE_ASSIGN(self.reached, self.endpoint->reach(self.peers, self.own, deadline));
+  return {};
+}
+
+Status LinkWorld::connect(int rank, Deadline deadline) {
+  Rank& self = (*this)[rank];
+  RONDE_ASSIGN(self.links, self.endpoint->connect(self.wishes, self.peers, self.own, deadline));
+  return {};
+}
+
+Status LinkWorld::reach_all() {
+  return first_failure(in_threads(nranks(), [this](int rank) { return reach(rank, Deadline::after(kTestLimit)); }));
+}
+
+Status LinkWorld::connect_all() {
+  return first_failure(in_threads(nranks(), [this](int rank) { return connect(rank, Deadline::after(kTestLimit)); }));
+}
+
+MadeLink& LinkWorld::find(int rank, const LinkWish& wish) {
+  Rank& self = (*this)[rank];
+  for (size_t i = 0; i < self.wishes.size(); ++i) {
+    const LinkWish& one = self.wishes[i];
+    if (one.kind == wish.kind && one.outgoing == wish.outgoing && one.peer == wish.peer) return self.links.at(i);
+  }
+  std::abort();
+}
+
+SendPort& LinkWorld::sender(LinkKind kind, int from, int to) { return *find(from, {kind, true, to}).send; }
+ReceivePort& LinkWorld::receiver(LinkKind kind, int from, int to) { return *find(to, {kind, false, from}).receive; }
+
+bool send_slice(SendPort& port, const SliceHead& head, const std::vector<std::byte>& payload) {
+  const Deadline deadline = Deadline::after(kTestLimit);
+  std::byte* memory = nullptr;
+  while ((memory = port.acquire()) == nullptr) {
+    if (deadline.passed()) return false;
+    port.advance();
+  }
+  std::copy(payload.begin(), payload.end(), memory);
+  port.commit(head);
+  return true;
+}
+
+Arrival receive_slice(ReceivePort& port, SendPort& other_end, const SliceHead& expected, const std::byte** payload) {
+  const Deadline deadline = Deadline::after(kTestLimit);
+  for (;;) {
+    const Arrival arrival = port.receive(expected, payload);
+    if (arrival != Arrival::none || deadline.passed()) return arrival;
+    other_end.advance();
+    std::this_thread::yield();
+  }
+}
+
+std::vector<std::byte> pattern(size_t bytes, uint32_t seed) {
+  std::vector<std::byte> result(bytes);
+  uint32_t state = seed * 2654435761u + 1;
+  for (std::byte& byte : result) {
+    state = state * 1664525u + 1013904223u;
+    byte = static_cast<std::byte>(state >> 24);
+  }
+  return result;
+}
+
+}  // namespace ronde::testing

@@ -1,0 +1,79 @@
+// The suite that every transport is held to, as src/link/transport.h specifies it. A transport's own test file names
+// itself in transports_under_test() and is linked with the suite.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "link/transport.h"
+#include "support/fault_transport.h"
+
+namespace ronde::testing {
+
+struct TransportUnderTest {
+  std::string name;
+  std::function<std::unique_ptr<Transport>()> make;
+  std::vector<std::pair<std::string, std::string>> settings;
+  bool notices_closing = false;   // a wire: a link whose other end is gone is broken
+  bool waits_to_connect = false;  // connect() needs the peer's connect()
+  // What the facts of a rank look like that this transport cannot reach.
+  std::function<Bytes(const Bytes&)> unreachable;
+};
+
+// Defined by the transport's own test file.
+std::vector<TransportUnderTest> transports_under_test();
+
+// The transport as it is, and with links that delay, split and reorder.
+std::vector<TransportUnderTest> with_faulty_variants(const TransportUnderTest& plain);
+
+// Ranks of one communicator with their endpoints, all made by one transport. They may be driven by one thread: nothing
+// but reach and connect blocks.
+class LinkWorld {
+ public:
+  LinkWorld(const TransportUnderTest& subject, int nranks);
+
+  struct Rank {
+    std::unique_ptr<Endpoint> endpoint;
+    OwnMemory own;
+    Peers peers;
+    std::vector<bool> reached;
+    std::vector<LinkWish> wishes;
+    std::vector<MadeLink> links;
+  };
+
+  [[nodiscard]] int nranks() const { return static_cast<int>(ranks_.size()); }
+  Rank& operator[](int rank) { return ranks_[static_cast<size_t>(rank)]; }
+  Transport& transport() { return *transport_; }
+
+  Status reach(int rank, Deadline deadline);
+  Status connect(int rank, Deadline deadline);
+  // All ranks in step: a ring, and pair links between all.
+  Status reach_all();
+  Status connect_all();
+
+  // Of the made links.
+  SendPort& sender(LinkKind kind, int from, int to);
+  ReceivePort& receiver(LinkKind kind, int from, int to);
+
+ private:
+  void wish_for_all();
+  MadeLink& find(int rank, const LinkWish& wish);
+
+  Settings settings_;
+  std::unique_ptr<Transport> transport_;
+  std::vector<Rank> ranks_;
+};
+
+// One end of a link that a test drives by hand. They give up after some seconds.
+bool send_slice(SendPort& port, const SliceHead& head, const std::vector<std::byte>& payload);
+Arrival receive_slice(ReceivePort& port, SendPort& other_end, const SliceHead& expected, const std::byte** payload);
+
+// Bytes that tell where they stand.
+std::vector<std::byte> pattern(size_t bytes, uint32_t seed);
+
+inline constexpr Milliseconds kTestLimit{8000};
+
+}  // namespace ronde::testing

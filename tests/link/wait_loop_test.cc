@@ -1,0 +1,252 @@
+#include "base/wait_loop.h"
+
+#include <sys/eventfd.h>
+
+#include <catch2/catch.hpp>
+#include <thread>
+#include <vector>
+
+#include "support/watchdog.h"
+
+namespace ronde {
+namespace {
+
+using testing::Watchdog;
+
+constexpr WaitPolicy kSleepAtOnce{0, 0};
+
+// A rank: a word that it publishes, and its doorbell.
+struct Rank {
+  Rank() {
+    auto made = Doorbell::create(&sleep);
+    REQUIRE(made.ok());
+    doorbell = std::move(*made);
+  }
+  SharedCounter counter;
+  SleepWord sleep;
+  std::unique_ptr<Doorbell> doorbell;
+};
+
+Ringer ringer_to(const Rank& rank, int own_rank) { return {&rank.sleep, rank.doorbell->event_fd(), own_rank}; }
+
+// Publishes its number as soon as the other one has published the one before, until `rounds`.
+class PingPong final : public Task {
+ public:
+  PingPong(Rank& own, const Rank& other, int own_rank, uint32_t rounds)
+      : own_(own), other_(other), own_rank_(own_rank), ringer_(ringer_to(other, own_rank)), rounds_(rounds) {}
+
+  Progress advance() override {
+    const uint32_t wanted = own_rank_ == 0 ? sent_ : sent_ + 1;
+    if (!reached(observe(other_.counter.value), wanted)) return Progress::blocked;
+    if (sent_ == rounds_) return Progress::done;
+    publish(own_.counter.value, ++sent_);
+    ringer_.ring();
+    return own_rank_ == 1 && sent_ == rounds_ ? Progress::done : Progress::moved;
+  }
+  [[nodiscard]] uint32_t waits_for() const override { return waits_for_rank(1 - own_rank_); }
+  void check_patience(Time, Time) override {}
+
+ private:
+  Rank& own_;
+  const Rank& other_;
+  int own_rank_;
+  Ringer ringer_;
+  uint32_t rounds_;
+  uint32_t sent_ = 0;
+};
+
+// Ends when a counter has reached a value.
+class Await final : public Task {
+ public:
+  Await(const SharedCounter& counter, uint32_t value, int rank) : counter_(counter), value_(value), rank_(rank) {}
+
+  Progress advance() override { return reached(observe(counter_.value), value_) ? Progress::done : Progress::blocked; }
+  [[nodiscard]] uint32_t waits_for() const override { return waits_for_rank(rank_); }
+  void check_patience(Time, Time) override {}
+
+ private:
+  const SharedCounter& counter_;
+  uint32_t value_;
+  int rank_;
+};
+
+// Finds something in its first look after its last one before a sleep, as if somebody had published without a ring.
+class FoundLate final : public Task {
+ public:
+  Progress advance() override { return ++looks_ == 3 ? Progress::done : Progress::blocked; }
+  [[nodiscard]] uint32_t waits_for() const override { return kWaitsForAny; }
+  void check_patience(Time, Time) override {}
+
+ private:
+  int looks_ = 0;
+};
+
+// Ends by its own impatience.
+class Impatient final : public Task {
+ public:
+  Progress advance() override { return ended_ ? Progress::done : Progress::blocked; }
+  [[nodiscard]] uint32_t waits_for() const override { return kWaitsForAny; }
+  void check_patience(Time waiting_since, Time now) override {
+    waits.push_back(now - waiting_since);
+    ended_ = waits.size() == 3;
+  }
+
+  std::vector<Time::duration> waits;
+
+ private:
+  bool ended_ = false;
+};
+
+void sleep_ms(int ms) { std::this_thread::sleep_for(Milliseconds(ms)); }
+
+}  // namespace
+
+TEST_CASE("no wake-up is lost in a ping-pong of two ranks that sleep at once") {
+  const Watchdog watchdog("a ping-pong of sleepers", Milliseconds(100'000));
+  constexpr uint32_t kRounds = 2000;
+  const uint64_t lost_before = lost_wakeups();
+  Rank ranks[2];
+  std::thread thread([&] {
+    PingPong task(ranks[1], ranks[0], 1, kRounds);
+    run_to_end({&task, ranks[1].doorbell.get(), kSleepAtOnce, false});
+  });
+  PingPong task(ranks[0], ranks[1], 0, kRounds);
+  run_to_end({&task, ranks[0].doorbell.get(), kSleepAtOnce, false});
+  thread.join();
+  CHECK(ranks[0].counter.value == kRounds);
+  CHECK(ranks[1].counter.value == kRounds);
+  CHECK(lost_wakeups() == lost_before);
+}
+
+TEST_CASE("one thread drives both ends of several ping-pongs") {
+  const Watchdog watchdog("ping-pongs in one thread", Milliseconds(100'000));
+  constexpr uint32_t kRounds = 300;
+  const uint64_t lost_before = lost_wakeups();
+  std::vector<Rank> ranks(6);
+  std::vector<PingPong> tasks;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    const int own_rank = static_cast<int>(i % 2);
+    tasks.emplace_back(ranks[i], ranks[i ^ 1], own_rank, kRounds);
+  }
+  std::vector<Waiter> waiters;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    waiters.push_back({&tasks[i], ranks[i].doorbell.get(), kSleepAtOnce, false});
+  }
+  run_all_to_end(waiters);
+  for (const Waiter& waiter : waiters) CHECK(waiter.done);
+  for (const Rank& rank : ranks) CHECK(rank.counter.value == kRounds);
+  CHECK(lost_wakeups() == lost_before);
+}
+
+TEST_CASE("a sleeper over several doorbells is woken by each of them") {
+  const Watchdog watchdog("sleepers on several doorbells", Milliseconds(100'000));
+  constexpr uint32_t kRounds = 300;
+  const uint64_t lost_before = lost_wakeups();
+  std::vector<Rank> ranks(4);  // 0 and 2 in this thread, each other one in its own
+  std::vector<std::thread> threads;
+  for (const size_t i : {size_t{1}, size_t{3}}) {
+    threads.emplace_back([&ranks, i] {
+      PingPong task(ranks[i], ranks[i - 1], 1, kRounds);
+      run_to_end({&task, ranks[i].doorbell.get(), kSleepAtOnce, false});
+    });
+  }
+  PingPong first(ranks[0], ranks[1], 0, kRounds);
+  PingPong second(ranks[2], ranks[3], 0, kRounds);
+  Waiter waiters[] = {{&first, ranks[0].doorbell.get(), kSleepAtOnce, false},
+                      {&second, ranks[2].doorbell.get(), kSleepAtOnce, false}};
+  run_all_to_end(waiters);
+  for (std::thread& thread : threads) thread.join();
+  CHECK(lost_wakeups() == lost_before);
+}
+
+TEST_CASE("tasks that share a doorbell and wait for different ranks are both woken") {
+  const Watchdog watchdog("tasks that share a doorbell", Milliseconds(30'000));
+  const uint64_t lost_before = lost_wakeups();
+  Rank own;
+  SharedCounter counters[2];
+  Await first(counters[0], 1, 1);
+  Await second(counters[1], 1, 2);
+  std::thread thread([&] {
+    for (const int rank : {1, 2}) {
+      sleep_ms(rank == 1 ? 20 : 250);  // longer than a sleep lasts that was not rung
+      publish(counters[rank - 1].value, 1);
+      ringer_to(own, rank).ring();
+    }
+  });
+  Waiter waiters[] = {{&first, own.doorbell.get(), kSleepAtOnce, false},
+                      {&second, own.doorbell.get(), kSleepAtOnce, false}};
+  run_all_to_end(waiters);
+  thread.join();
+  CHECK(lost_wakeups() == lost_before);
+}
+
+TEST_CASE("work that is found by the cap of a sleep, without a ring, is counted") {
+  const bool alone = GENERATE(true, false);
+  CAPTURE(alone);
+  const uint64_t lost_before = lost_wakeups();
+  Rank own;
+  FoundLate task;
+  Waiter waiter{&task, own.doorbell.get(), kSleepAtOnce, false};
+  if (alone) {
+    run_to_end(waiter);
+  } else {
+    run_all_to_end({&waiter, 1});
+  }
+  CHECK(lost_wakeups() == lost_before + 1);
+  lost_wakeups() = lost_before;
+}
+
+TEST_CASE("tasks are driven until one ends or the descriptor is readable") {
+  const Watchdog watchdog("run_until_one_ends", Milliseconds(30'000));
+  const Fd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  Rank own[2];
+  SharedCounter counters[2];
+  Await first(counters[0], 1, 1);
+  Await second(counters[1], 1, 1);
+  Waiter waiters[] = {{&first, own[0].doorbell.get(), kSleepAtOnce, false},
+                      {&second, own[1].doorbell.get(), kSleepAtOnce, false}};
+
+  std::thread waker([&] {
+    sleep_ms(20);
+    ::eventfd_write(wake.get(), 1);
+  });
+  run_until_one_ends(waiters, wake.get());
+  waker.join();
+  CHECK_FALSE(waiters[0].done);
+  CHECK_FALSE(waiters[1].done);
+
+  eventfd_t count = 0;
+  REQUIRE(::eventfd_read(wake.get(), &count) == 0);
+  std::thread publisher([&] {
+    sleep_ms(20);
+    publish(counters[1].value, 1);
+    ringer_to(own[1], 1).ring();
+  });
+  run_until_one_ends(waiters, wake.get());
+  publisher.join();
+  CHECK_FALSE(waiters[0].done);
+  CHECK(waiters[1].done);
+
+  publish(counters[0].value, 1);
+  run_until_one_ends(waiters, -1);
+  CHECK(waiters[0].done);
+}
+
+TEST_CASE("patience is asked while nothing moves, and can end a task") {
+  const Watchdog watchdog("an impatient task", Milliseconds(30'000));
+  const bool alone = GENERATE(true, false);
+  CAPTURE(alone);
+  Rank own;
+  Impatient task;
+  Waiter waiter{&task, own.doorbell.get(), WaitPolicy{10, 10}, false};
+  if (alone) {
+    run_to_end(waiter);
+  } else {
+    run_all_to_end({&waiter, 1});
+  }
+  REQUIRE(task.waits.size() == 3);
+  CHECK(task.waits[0] <= task.waits[1]);
+  CHECK(task.waits[2] - task.waits[0] >= Milliseconds(150));  // about 100 ms between two of them
+}
+
+}  // namespace ronde

@@ -1,0 +1,185 @@
+// What ends an operation before its time: abort, silence, broken links, ranks that call different things.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <string>
+#include <thread>
+
+#include "runtime/all_reduce_model.h"
+#include "support/fault_transport.h"
+#include "transports/built_in.h"
+
+namespace ronde::testing {
+namespace {
+
+constexpr Call kLargeCall{rondeFloat32, rondeSum, 100'000, false, 0};
+
+WorldOptions world_of(int nranks, const std::string& transport, const std::string& algorithm) {
+  WorldOptions options;
+  options.nranks = nranks;
+  options.settings = {{"RONDE_TRANSPORT", transport}, {"RONDE_ALGO", algorithm}};
+  return options;
+}
+
+struct Way {
+  std::string transport;
+  std::string algorithm;
+};
+const std::vector<Way>& all_ways() {
+  static const std::vector<Way> ways = {{"inproc", "auto"}, {"inproc", "ring"}, {"shm", "two_shot"},
+                                        {"shm", "star"},    {"tcp", "ring"},    {"tcp", "star"}};
+  return ways;
+}
+
+Status run_one(Communicator& comm, const Call& call) {
+  CallBuffers buffers(call, comm.rank(), comm.nranks());
+  return comm.run(buffers.args());
+}
+
+// Operations until one fails; what the failure was.
+Status run_until_failure(Communicator& comm, const Call& call, int at_most) {
+  for (int i = 0; i < at_most; ++i) RONDE_TRY(run_one(comm, call));
+  return {};
+}
+
+bool any_has(const std::vector<Status>& statuses, rondeResult_t code) {
+  return std::any_of(statuses.begin(), statuses.end(), [code](const Status& one) { return one.code() == code; });
+}
+
+}  // namespace
+
+TEST_CASE("abort from another thread ends an operation that waits, at once, and the other ranks are told") {
+  for (const Way& way : all_ways()) {
+    CAPTURE(way.transport, way.algorithm);
+    World world(world_of(3, way.transport, way.algorithm));
+    REQUIRE(first_failure(world.made()).ok());
+    Time ended{};
+    Time aborted{};
+    const auto statuses = in_threads(4, [&](int thread) -> Status {
+      if (thread == 2) return {};  // never calls
+      if (thread == 3) {
+        std::this_thread::sleep_for(Milliseconds(60));
+        aborted = Clock::now();
+        world[0].abort();
+        return {};
+      }
+      const Status status = run_one(world[thread], kLargeCall);
+      if (thread == 0) ended = Clock::now();
+      return status;
+    });
+    CHECK(ended - aborted < Milliseconds(1000));
+    CHECK(statuses[0].code() == rondeAborted);
+    CHECK(statuses[1].code() == rondeRemoteError);
+    CHECK_THAT(statuses[1].message(), Catch::Contains("rank 0 aborted"));
+    CHECK(run_one(world[0], kLargeCall).code() == rondeAborted);
+    CHECK(run_one(world[2], kLargeCall).code() == rondeRemoteError);
+    CHECK(world[0].first_error().code() == rondeAborted);
+  }
+}
+
+TEST_CASE("a link that falls silent becomes a time-out that names a rank, and an error everywhere") {
+  for (const Way& way : {Way{"inproc", "ring"}, Way{"tcp", "ring"}, Way{"tcp", "star"}}) {
+    CAPTURE(way.transport, way.algorithm);
+    WorldOptions options = world_of(3, way.transport, way.algorithm);
+    options.settings.emplace_back("RONDE_LATE_TIMEOUT", "1");
+    options.transports = [] { return with_faults(built_in_transports(), {.drop_after = 9, .only_rank = 1}); };
+    World world(options);
+    REQUIRE(first_failure(world.made()).ok());
+    const auto statuses = world.run([](Communicator& comm) { return run_until_failure(comm, kLargeCall, 50); });
+    for (const Status& status : statuses) {
+      CHECK(status.code() == rondeTimedOut);
+      CHECK_THAT(status.message(), Catch::Contains("for rank "));
+    }
+  }
+}
+
+TEST_CASE("a link that breaks is an error on all ranks") {
+  for (const Way& way : {Way{"inproc", "ring"}, Way{"shm", "ring"}, Way{"tcp", "star"}}) {
+    CAPTURE(way.transport, way.algorithm);
+    WorldOptions options = world_of(3, way.transport, way.algorithm);
+    options.transports = [] { return with_faults(built_in_transports(), {.fail_after = 9, .only_rank = 2}); };
+    World world(options);
+    REQUIRE(first_failure(world.made()).ok());
+    const auto statuses = world.run([](Communicator& comm) { return run_until_failure(comm, kLargeCall, 50); });
+    for (const Status& status : statuses) {
+      CHECK(status.code() == rondePeerLost);
+      CHECK_THAT(status.message(), Catch::Contains("planted failure"));
+    }
+  }
+}
+
+TEST_CASE("a rank that ends in the middle is named to the others") {
+  for (const Way& way : all_ways()) {
+    CAPTURE(way.transport, way.algorithm);
+    World world(world_of(3, way.transport, way.algorithm));
+    REQUIRE(first_failure(world.made()).ok());
+    REQUIRE(run_calls(world, {kLargeCall}).ok());
+    const auto statuses = in_threads(3, [&](int rank) -> Status {
+      if (rank != 1) return run_one(world[rank], kLargeCall);
+      std::this_thread::sleep_for(Milliseconds(50));
+      world[1].abort();
+      world.destroy(1);
+      return {};
+    });
+    for (const int rank : {0, 2}) {
+      CHECK_FALSE(statuses[static_cast<size_t>(rank)].ok());
+      CHECK_THAT(statuses[static_cast<size_t>(rank)].message(), Catch::Contains("rank 1"));
+    }
+  }
+}
+
+TEST_CASE("ranks that call different things get a mismatch, not data") {
+  const std::vector<Call> others = {{rondeFloat32, rondeSum, 14, false, 0},   {rondeFloat32, rondeSum, 0, false, 0},
+                                    {rondeFloat32, rondeSum, 1001, false, 0}, {rondeFloat32, rondeMax, 1000, false, 0},
+                                    {rondeInt32, rondeSum, 1000, false, 0},   {rondeFloat64, rondeSum, 500, false, 0}};
+  for (const Way& way : all_ways()) {
+    for (const Call& other : others) {
+      CAPTURE(way.transport, way.algorithm, other.count);
+      WorldOptions options = world_of(3, way.transport, way.algorithm);
+      options.settings.emplace_back("RONDE_LATE_TIMEOUT", "5");
+      World world(options);
+      REQUIRE(first_failure(world.made()).ok());
+      const auto statuses = world.run([&](Communicator& comm) -> Status {
+        std::vector<double> input(2000);
+        std::vector<double> output(2000);
+        const Call call = comm.rank() == 1 ? other : Call{rondeFloat32, rondeSum, 1000, false, 0};
+        // Whose own part had ended before the others found out learns it from its next call.
+        for (int i = 0; i < 2; ++i) {
+          RONDE_TRY(comm.run({input.data(), output.data(), call.count, call.type, call.op}));
+        }
+        return {};
+      });
+      for (const Status& status : statuses) CHECK_FALSE(status.ok());
+      CHECK(any_has(statuses, rondeMismatch));
+    }
+  }
+}
+
+TEST_CASE("a rank that has made one call more than the others is a mismatch or a time-out, never a success") {
+  for (const Way& way : {Way{"inproc", "auto"}, Way{"shm", "two_shot"}, Way{"tcp", "ring"}}) {
+    CAPTURE(way.transport, way.algorithm);
+    WorldOptions options = world_of(2, way.transport, way.algorithm);
+    options.settings.emplace_back("RONDE_LATE_TIMEOUT", "1");
+    World world(options);
+    REQUIRE(first_failure(world.made()).ok());
+    const auto statuses = world.run([&](Communicator& comm) -> Status {
+      RONDE_TRY(run_one(comm, kLargeCall));
+      if (comm.rank() == 0) return run_one(comm, kLargeCall);
+      return {};
+    });
+    CHECK(statuses[0].code() == rondeTimedOut);
+    CHECK_THAT(statuses[0].message(), Catch::Contains("rank 1"));
+    CHECK_FALSE(run_one(world[1], kLargeCall).ok());
+  }
+}
+
+TEST_CASE("after finalize no operation starts, and no other rank sees a failure") {
+  World world(world_of(2, "auto", "auto"));
+  REQUIRE(first_failure(world.made()).ok());
+  REQUIRE(run_calls(world, {kLargeCall}).ok());
+  CHECK(world[0].finalize().ok());
+  CHECK(world[0].finalize().ok());
+  CHECK(run_one(world[0], kLargeCall).code() == rondeInvalidUsage);
+  CHECK(world[1].first_error().ok());
+}
+
+}  // namespace ronde::testing
