@@ -29,7 +29,7 @@ struct Options {
   std::vector<rondeDataType_t> types = {rondeFloat32};
   int root = 0;
   Blocking blocking = Blocking::kOff;
-  bool null_stream = false;
+  bool null_stream = true;  // host memory: a call that blocks is the natural one
   int timeout_seconds = 0;  // 0: off
   bool report_cpu_time = false;
   bool report_timestamps = false;

@@ -1,5 +1,5 @@
-// rondeAllReduce under the common loop. Started by ronderun (or another launcher) it is one rank; started alone it forks
-// the ranks that -n asks for, so that nothing but the library itself has a part in what is measured.
+// rondeAllReduce under the common loop. Started by ronderun (or another launcher) it is one rank; alone it forks the
+// ranks that -n asks for, so that nothing but the library itself has a part in what is measured.
 #include <ronde/ronde.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>

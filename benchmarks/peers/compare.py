@@ -4,8 +4,8 @@
 usage: compare.py [--bin FOLDER] [--ranks 2,4] [--sizes 8,4K,1M,16M,128M] [--rounds 5] [--rewrite] [--json FILE]
                   [--peers ronde,openmpi,mpich] [--seconds 0.4] [--check]
 
-Prints, for each number of ranks, medians in microseconds and the ratio of Ronde's to the best peer's, and the same apart
-for runs in which two processors were near each other and far from each other. README.md says how to read it.
+Prints, for each number of ranks, medians in microseconds and the ratio of Ronde's to the best peer's, and the same
+apart for runs in which two processors were near each other and far from each other. README.md says how to read it.
 """
 import argparse
 import json
@@ -165,8 +165,8 @@ def main():
     peers = options.peers.split(",")
     missing = [peer for peer in peers if not os.path.exists(os.path.join(options.bin, f"bench_{peer}"))]
     if missing:
-        sys.exit(f"compare.py: {options.bin} has no bench_{missing[0]}; configure with -DRONDE_BUILD_PEERS=ON, or leave it "
-                 f"out with --peers")
+        sys.exit(f"compare.py: {options.bin} has no bench_{missing[0]}; configure with -DRONDE_BUILD_PEERS=ON, or leave "
+                 f"it out with --peers")
     numbers = [int(text) for text in options.ranks.split(",")]
     sizes = [size_of(text) for text in options.sizes.split(",")]
     runs = []

@@ -1,7 +1,7 @@
 // The one measuring loop for Ronde and its peers: allreduce of float32 sums, out of place.
 //
-// Time of an operation: the greatest over the ranks of (elapsed / operations), in blocks of some 40 ms; a line gives the
-// median of the blocks. Every element of the result is checked, bit for bit, before and after.
+// Time of an operation: the greatest over the ranks of (elapsed / operations), in blocks of some 40 ms; a line gives
+// the median of the blocks. Every element of the result is checked, bit for bit, before and after.
 #pragma once
 
 #include <cstddef>

@@ -180,14 +180,14 @@ TEST_CASE("case_12_limit: the error names the missing rank, on all, at the limit
   World world(sockets, 4);
   const Time start = Clock::now();
   run_ranks(3, [&](int rank) {
-    const auto table = world[rank].exchange("addresses", {}, Deadline::after(Milliseconds(400)));
+    const auto table = world[rank].exchange("addresses", {}, Deadline::after(Milliseconds(1000)));
     if (table.ok()) return std::string("it succeeded");
-    return mismatch(table.status(), rondeTimedOut, {"addresses", "for rank 3", "0.4 s"});
+    return mismatch(table.status(), rondeTimedOut, {"addresses", "waited", "for rank 3"});
   });
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  CHECK(seconds >= 0.39);
-  CHECK(seconds < 2.5);
-  CHECK(mismatch(world[3].exchange("addresses", {}, Deadline::after(Milliseconds(400))).status(), rondeTimedOut,
+  CHECK(seconds >= 0.99);
+  CHECK(seconds < 3.0);
+  CHECK(mismatch(world[3].exchange("addresses", {}, Deadline::after(Milliseconds(1000))).status(), rondeTimedOut,
                  {"for rank 3"}) == "");
 }
 
@@ -198,7 +198,7 @@ TEST_CASE("case_12_limit: the same when the rank has not even joined") {
   run_ranks(3, [&](int rank) {
     auto joined = join(loop, *id, 4, rank, loopback_options(), Deadline::after(Milliseconds(3000)));
     if (!joined.ok()) return joined.status().message();
-    const auto table = (*joined)->exchange("addresses", {}, Deadline::after(Milliseconds(500)));
+    const auto table = (*joined)->exchange("addresses", {}, Deadline::after(Milliseconds(1000)));
     return mismatch(table.status(), rondeTimedOut, {"for rank 3"});
   });
 }

@@ -54,8 +54,8 @@ def ipv6_is_there():
 
 
 class Hosts:
-    """number hosts; families is one of "4", "6", "46", or a list of them, one a host. Two hosts without switch are joined
-    directly. mtu holds for every device. rate (as tc writes it) limits what each host sends and what it receives."""
+    """number hosts; families is one of "4", "6", "46", or a list of them, one a host. Two hosts without switch are
+    joined directly. mtu holds for every device. rate (as tc writes it) limits what each host sends and what it receives."""
 
     def __init__(self, number, families="46", mtu=GREATEST_MTU, rate=None, switch=None):
         self.number = number
@@ -127,7 +127,7 @@ class Hosts:
     def _limit(self, namespace, device):
         if self.rate is None:
             return
-        # The burst takes a whole segment of the greatest size: tbf would cut it up otherwise, which costs processor time.
+        # The burst takes a whole segment of the greatest size: tbf would cut it up otherwise, which costs time.
         _run(["tc", "-n", namespace, "qdisc", "add", "dev", device, "root", "tbf", "rate", self.rate, "burst", "256kb",
               "latency", "100ms"])
 

@@ -48,7 +48,8 @@ def check_bytes(algorithm, nranks, size, found):
 
 
 def measure(launcher, nranks, algorithm, options):
-    report = launcher.measure([1] * nranks, ["-b", options.size, "-e", options.size, "-n", "2", "-w", "1", "--counters"],
+    report = launcher.measure([1] * nranks,
+                              ["-b", options.size, "-e", options.size, "-n", "2", "-w", "1", "--counters"],
                               timeout=300, RONDE_ALGO=algorithm, RONDE_TRANSPORT="tcp")
     size = report["results"][0]["size"]
     check_bytes(algorithm, nranks, size, busiest(report))

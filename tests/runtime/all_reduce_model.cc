@@ -161,7 +161,7 @@ std::vector<Call> mixed_calls(int nranks, size_t turn, size_t largest_count) {
   for (const size_t count :
        {size_t{0}, size_t{1}, n - 1, n, n + 1, size_t{14}, size_t{15}, size_t{1000}, size_t{40'000}, size_t{300'001}}) {
     if (count > largest_count) continue;
-    const size_t times = count > 1000 ? 2 : 4;
+    const size_t times = count > 40'000 ? 1 : count > 1000 ? 2 : 4;
     for (size_t i = 0; i < times; ++i, ++turn) {
       const DataType type = kTypes[turn % kTypes.size()];
       const size_t misaligned = turn % 3 == 0 ? element_bytes(type) * (turn % 5 + 1) : 0;

@@ -15,7 +15,7 @@ namespace ronde::launcher {
 struct Source {
   int rank = 0;
   int stream = 1;
-  auto operator<=>(const Source&) const = default;
+  auto operator<=>(const Source&) const = default;  // NOLINT(modernize-use-nullptr): a false alarm of clang-tidy 14
 };
 
 // One place that output goes to. Lines of different sources never mix: an unfinished line waits for its end. Exceptions,

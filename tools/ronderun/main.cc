@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <optional>
 
 #include "ronderun/agent.h"
@@ -48,11 +49,9 @@ ronde::Result<Outcome> run_job(Options& options, const Inherited& inherited) {
   return Coordinator(options, inherited, meeting->id_text(), std::move(local_agent)).run();
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(const std::vector<std::string>& arguments) {
   const Inherited inherited = take_over();
-  auto parsed = parse_options(std::vector<std::string>(argv + 1, argv + argc), own_host_name());
+  auto parsed = parse_options(arguments, own_host_name());
   if (const auto* refusal = std::get_if<Refusal>(&parsed)) {
     fmt::print(stdout, "{}", refusal->out);
     fmt::print(stderr, "{}", refusal->error);
@@ -64,4 +63,13 @@ int main(int argc, char** argv) {
   if (!outcome.ok()) return refuse(outcome.status().message(), outcome.status().code() == rondeInvalidUsage ? 2 : 1);
   if (outcome->signal != 0) end_by_signal(outcome->signal);
   return outcome->exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  return run(std::vector<std::string>(argv + 1, argv + argc));
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "ronderun: %s\n", error.what());
+  return 1;
 }

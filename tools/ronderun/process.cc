@@ -22,6 +22,7 @@ namespace {
 
 std::vector<char*> pointers(const std::vector<std::string>& list) {
   std::vector<char*> result;
+  result.reserve(list.size() + 1);
   for (const auto& item : list) result.push_back(const_cast<char*>(item.c_str()));
   result.push_back(nullptr);
   return result;

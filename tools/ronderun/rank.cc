@@ -145,6 +145,7 @@ std::vector<std::string> merge_environment(char* const* own, const std::vector<s
   for (; own != nullptr && *own != nullptr; ++own) add(*own);
   for (const auto& text : added) add(text);
   std::vector<std::string> result;
+  result.reserve(merged.size());
   for (auto& [name, text] : merged) result.push_back(std::move(text));
   return result;
 }

@@ -19,8 +19,8 @@ class Child {
   Child(Child&& other) noexcept;
   Child& operator=(Child&&) = delete;
 
-  // Waits for the end of the child, kills it at the deadline. Returns its report; a line about `who` if it was killed or
-  // ended with an exit code other than 0; "" if all is well.
+  // Waits for the end of the child, kills it at the deadline. Returns its report, and a line about `who` if it was
+  // killed or ended with an exit code other than 0; "" if all is well.
   std::string end_by(std::chrono::steady_clock::time_point deadline, const std::string& who);
 
  private:

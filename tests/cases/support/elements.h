@@ -1,4 +1,4 @@
-// Elements of every type as numbers, and what a reduction of them must give. Independent of the library's own arithmetic.
+// Elements of every type as numbers, and what a reduction of them must give. Independent of the library's arithmetic.
 #pragma once
 
 #include <ronde/ronde.h>
