@@ -79,7 +79,8 @@ void add_run_flags(CLI::App& app, Options& o, Texts& t) {
   app.add_option("-z,--blocking", t.blocking,
                  "after each iteration 1: wait and barrier, 2: wait, 3: wait and a barrier that is not timed (0)")
       ->check(within(0, 3));
-  app.add_option("-y,--stream_null", o.null_stream, "1: calls block, as is natural on host memory, 0: they are queued on a stream (1)")
+  app.add_option("-y,--stream_null", o.null_stream,
+                 "1: calls block, as is natural on host memory, 0: they are queued on a stream (1)")
       ->check(within(0, 1));
   app.add_option("-T,--timeout", o.timeout_seconds, "seconds that a phase of one size may take, 0: no limit (0)")
       ->check(within(0, INT_MAX));

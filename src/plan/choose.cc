@@ -33,7 +33,8 @@ size_t piece_size(const Layout& layout, size_t message_bytes) {
 
 // Slices small enough that `depth` of them make up a chunk.
 size_t slice_size(size_t slot_bytes, size_t chunk_bytes, int depth) {
-  return std::clamp(chunk_bytes / static_cast<size_t>(depth) / 4096 * 4096, std::min(kLeastSlice, slot_bytes), slot_bytes);
+  return std::clamp(chunk_bytes / static_cast<size_t>(depth) / 4096 * 4096, std::min(kLeastSlice, slot_bytes),
+                    slot_bytes);
 }
 
 Algorithm pick(const Layout& layout, Algorithm requested, size_t message_bytes) {

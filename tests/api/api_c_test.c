@@ -5,12 +5,12 @@
 
 #include "ronde/ronde.h"
 
-#define NEED(condition)                                                             \
-  do {                                                                              \
-    if (!(condition)) {                                                             \
+#define NEED(condition)                                                                    \
+  do {                                                                                     \
+    if (!(condition)) {                                                                    \
       fprintf(stderr, "line %d: %s: %s\n", __LINE__, #condition, rondeGetLastError(NULL)); \
-      exit(1);                                                                      \
-    }                                                                               \
+      exit(1);                                                                             \
+    }                                                                                      \
   } while (0)
 
 enum { kRanks = 2, kCount = 1000 };
