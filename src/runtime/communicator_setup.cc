@@ -26,12 +26,15 @@ struct RankFacts {  // what the ranks tell each other first
   int version = 0;
   std::string agreed_settings;
   std::string boot_id;
+  topology::CpuAllowance cpus;
   std::vector<Bytes> endpoints;  // by transport; empty: none
 };
 
 Bytes write_facts(const RankFacts& facts) {
   Writer writer;
   writer.number(static_cast<int32_t>(facts.version)).text(facts.agreed_settings).text(facts.boot_id);
+  writer.number(static_cast<int32_t>(facts.cpus.quota)).number(static_cast<uint16_t>(facts.cpus.mask.size()));
+  for (const uint64_t word : facts.cpus.mask) writer.number(word);
   writer.number(static_cast<uint8_t>(facts.endpoints.size()));
   for (const Bytes& endpoint : facts.endpoints) writer.bytes(endpoint);
   return writer.take();
@@ -43,6 +46,9 @@ Result<RankFacts> read_facts(const Bytes& bytes, size_t rank, size_t transports)
   facts.version = reader.number<int32_t>();
   facts.agreed_settings = reader.text();
   facts.boot_id = reader.text();
+  facts.cpus.quota = reader.number<int32_t>();
+  const size_t words = reader.number<uint16_t>();
+  for (size_t i = 0; i < words && reader.ok(); ++i) facts.cpus.mask.push_back(reader.number<uint64_t>());
   const size_t count = reader.number<uint8_t>();
   for (size_t i = 0; i < count && reader.ok(); ++i) {
     const ByteView endpoint = reader.bytes();
@@ -142,7 +148,11 @@ class Setup {
   }
 
   Status exchange_facts() {
-    RankFacts mine{RONDE_VERSION_CODE, parts_.options.settings.agreed_text(), boot_id(), {}};
+    RankFacts mine{RONDE_VERSION_CODE,
+                   parts_.options.settings.agreed_text(),
+                   boot_id(),
+                   topology::CpuAllowance::of_this_process(),
+                   {}};
     for (const auto& endpoint : endpoints_) mine.endpoints.push_back(endpoint ? endpoint->facts() : Bytes());
     RONDE_ASSIGN(std::vector<Bytes> all, parts_.rendezvous->exchange("facts", write_facts(mine), deadline_));
     for (size_t other = 0; other < all.size(); ++other) {
@@ -163,7 +173,6 @@ class Setup {
     std::map<std::string, int> ranks_of_host;
     for (const RankFacts& facts : facts_) ranks_of_host[facts.boot_id]++;
     for (const auto& [host, ranks] : ranks_of_host) most_local_ranks_ = std::max(most_local_ranks_, ranks);
-    own_local_ranks_ = ranks_of_host[facts_[rank()].boot_id];
     std::map<std::string, int> next;
     for (const RankFacts& facts : facts_) host_index_.push_back(next[facts.boot_id]++);
   }
@@ -286,7 +295,11 @@ class Setup {
 
   void set_wait_policy() {
     const std::string& spin = parts_.options.settings.spin;
-    const bool fits = own_local_ranks_ <= topology::usable_cpus();
+    std::vector<topology::CpuAllowance> local;
+    for (const RankFacts& facts : facts_) {
+      if (facts.boot_id == facts_[rank()].boot_id) local.push_back(facts.cpus);
+    }
+    const bool fits = static_cast<int>(local.size()) <= topology::usable_cpus(local);
     const bool spins = spin == "auto" ? fits : spin == "on";
     if (spins) {
       parts_.policy = parts_.layout.windows ? kSpin : kSpinOnWires;
@@ -410,7 +423,6 @@ class Setup {
   std::vector<int> host_index_;                       // by rank: number within its host
   std::vector<bool> settled_;                         // by rank: reached by one of the transports tried so far
   int most_local_ranks_ = 1;
-  int own_local_ranks_ = 1;
   std::vector<std::vector<int>> choice_;  // by rank and rank: the transport between them
   std::vector<LinkKind> link_kinds_;      // beside parts_.links
 };

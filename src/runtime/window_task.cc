@@ -171,6 +171,7 @@ void WindowTask<Schedule>::publish_piece() {
     OperationLine& line = line_of(context().rank);
     line.digest = digest();
     publish(line.sequence, sequence());
+    windows_.lines += sizeof(OperationLine) * (static_cast<size_t>(context().nranks) - 1);
   }
   publish(segment_of(context().rank).words().published.value, windows_.pieces + static_cast<uint32_t>(step_.piece) + 1);
   ring_all();

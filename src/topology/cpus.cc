@@ -3,10 +3,10 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <fstream>
 #include <string>
-#include <thread>
 
 namespace ronde::topology {
 namespace {
@@ -60,14 +60,40 @@ int cgroup_cpus() {
   return least;
 }
 
-int affinity_cpus() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));  // more than 1024 CPUs
+std::vector<uint64_t> affinity_mask() {
+  // The kernel refuses sets smaller than its own: ask with growing ones.
+  for (int cpus = 1024; cpus <= 1 << 16; cpus *= 2) {
+    cpu_set_t* set = CPU_ALLOC(cpus);
+    const size_t bytes = CPU_ALLOC_SIZE(cpus);
+    std::vector<uint64_t> mask;
+    if (set != nullptr && sched_getaffinity(0, bytes, set) == 0) {
+      for (int cpu = 0; cpu < cpus; ++cpu) {
+        if (CPU_ISSET_S(cpu, bytes, set) == 0) continue;
+        mask.resize(static_cast<size_t>(cpu / 64) + 1);
+        mask.back() |= uint64_t{1} << (cpu % 64);
+      }
+    }
+    CPU_FREE(set);
+    if (!mask.empty()) return mask;
+  }
+  return {1};
 }
 
 }  // namespace
 
-int usable_cpus() { return smaller_known(affinity_cpus(), cgroup_cpus()); }
+CpuAllowance CpuAllowance::of_this_process() { return {affinity_mask(), cgroup_cpus()}; }
+
+int usable_cpus(std::span<const CpuAllowance> processes) {
+  std::vector<uint64_t> all;
+  int quota = 0;
+  for (const CpuAllowance& process : processes) {
+    if (process.mask.size() > all.size()) all.resize(process.mask.size());
+    for (size_t i = 0; i < process.mask.size(); ++i) all[i] |= process.mask[i];
+    quota = smaller_known(quota, process.quota);
+  }
+  int cpus = 0;
+  for (const uint64_t word : all) cpus += std::popcount(word);
+  return std::max(1, smaller_known(cpus, quota));
+}
 
 }  // namespace ronde::topology

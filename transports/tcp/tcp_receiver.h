@@ -35,7 +35,6 @@ class TcpReceiver final : public WireReceiver {
   Arrival judge(const SliceHead& expected);
 
   std::vector<Connection> connections_;
-  size_t slice_bytes_;
   std::string peer_;
   std::unique_ptr<std::byte[]> staging_;  // one slice
   std::byte* staging_aligned_ = nullptr;
