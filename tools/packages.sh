@@ -3,6 +3,7 @@
 #
 #   tools/packages.sh build    what the library, the tools and the benchmarks need
 #   tools/packages.sh test     the same, and what the tests and checks need (default)
+#   tools/packages.sh cross    the same, and what the test cross_aarch64 needs, which is skipped without
 #
 # As root it installs; nothing is fetched when all are there. As another user it prints the command for an administrator
 # and returns 1 if something is missing.
@@ -18,12 +19,16 @@ test_packages=(
   clang clang-format clang-tidy libclang-rt-dev
   git iproute2 procps
 )
+cross_packages=(
+  g++-aarch64-linux-gnu qemu-user  # the compiler brings libc6-dev-arm64-cross along
+)
 
 case "${1:-test}" in
   build) wanted=("${build_packages[@]}") ;;
   test) wanted=("${build_packages[@]}" "${test_packages[@]}") ;;
+  cross) wanted=("${build_packages[@]}" "${test_packages[@]}" "${cross_packages[@]}") ;;
   *)
-    sed -n '2,8s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,9s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac
