@@ -248,7 +248,7 @@ RONDE_API rondeResult_t rondeCommInitAll(rondeComm_t* comms, int nranks, const i
 RONDE_API rondeResult_t rondeCommFinalize(rondeComm_t comm);
 
 /* Finalizes if that was not done, then frees everything. comm is invalid afterwards, whatever is returned. Waits for the
- * communicator's operations, never for other ranks. NULL is allowed and does nothing. */
+ * operations that are queued on streams (abort first to end them), for nothing else. NULL is allowed and does nothing. */
 RONDE_API rondeResult_t rondeCommDestroy(rondeComm_t comm);
 
 /* Stops every operation of this communicator on this rank within 1 s, from any thread: a call that was waiting returns

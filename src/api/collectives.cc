@@ -46,6 +46,7 @@ Status all_reduce(const OperationArgs& args, rondeComm_t comm, rondeStream_t str
     RONDE_TRY(check_range(args));
   }
   Communicator& communicator = *comm->communicator;
+  RONDE_TRY(communicator.refusal());
   OpenGroup& group = group_of_thread();
   if (group.open()) {
     group.calls.push_back({&communicator, stream != nullptr ? &stream->stream : nullptr, args});

@@ -25,7 +25,8 @@ CommunicatorOptions make_options(const Settings& settings, const rondeConfig_t* 
   options.nranks = nranks;
   options.rank = rank;
   options.settings = settings;
-  if (config != nullptr && config->commName != nullptr) {
+  const size_t name_end = offsetof(rondeConfig_t, commName) + sizeof config->commName;
+  if (config != nullptr && config->size >= name_end && config->commName != nullptr) {
     options.name.assign(config->commName, strnlen(config->commName, kNameBytes));
   }
   return options;
@@ -194,15 +195,17 @@ rondeResult_t rondeCommGetTraffic(rondeComm_t comm, rondeTraffic_t* traffic, int
   return guarded([&]() -> Status {
     RONDE_TRY(check_comm(comm, "rondeCommGetTraffic"));
     RONDE_TRY(not_null(number, "rondeCommGetTraffic", "number"));
+    if (capacity < 0) return {rondeInvalidArgument, "rondeCommGetTraffic: capacity is negative"};
+    for (int i = 0; traffic != nullptr && i < capacity; ++i) {
+      if (traffic[i].size >= sizeof(rondeTraffic_t)) continue;
+      return {rondeInvalidArgument, "rondeCommGetTraffic: set size = sizeof(rondeTraffic_t) in each entry first"};
+    }
     const std::vector<ronde::TransportTraffic> all = comm->communicator->traffic();
     const int filled = std::min(capacity, static_cast<int>(all.size()));
     if (filled > 0) RONDE_TRY(not_null(traffic, "rondeCommGetTraffic", "traffic"));
     for (int i = 0; i < filled; ++i) {
       rondeTraffic_t& entry = traffic[i];
       const ronde::TransportTraffic& found = all[static_cast<size_t>(i)];
-      if (entry.size < sizeof(rondeTraffic_t)) {
-        return {rondeInvalidArgument, "rondeCommGetTraffic: set size = sizeof(rondeTraffic_t) in each entry first"};
-      }
       std::memset(entry.transport, 0, sizeof entry.transport);
       found.transport.copy(entry.transport, sizeof entry.transport - 1);
       entry.sent_bytes = found.sent.payload;

@@ -1,14 +1,38 @@
 #include "api/group.h"
 
+#include <fmt/format.h>
+
+#include <exception>
+#include <system_error>
 #include <thread>
 
 namespace ronde::api {
 
+namespace {
+
+// What the standard library throws (out of memory) must not leave a thread.
+Status caught(const std::function<Status()>& init) {
+  try {
+    return init();
+  } catch (const std::exception& error) {
+    return {rondeSystemError, fmt::format("making a rank failed: {}", error.what())};
+  }
+}
+
+}  // namespace
+
 Status run_together(const std::vector<std::function<Status()>>& inits) {
   std::vector<Status> results(inits.size());
   std::vector<std::thread> threads;
+  threads.reserve(inits.size());
   for (size_t i = 0; i < inits.size(); ++i) {
-    threads.emplace_back([&results, &inits, i] { results[i] = inits[i](); });
+    try {
+      threads.emplace_back([&results, &inits, i] { results[i] = caught(inits[i]); });
+    } catch (const std::system_error& error) {
+      // The others will miss this rank and end at their deadline.
+      results[i] =
+          Status(rondeSystemError, fmt::format("cannot start thread {} of {}: {}", i + 1, inits.size(), error.what()));
+    }
   }
   for (std::thread& thread : threads) thread.join();
   for (const Status& result : results) RONDE_TRY(result);

@@ -1,6 +1,9 @@
 #include "api/handles.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
+
+#include <atomic>
 
 #include "base/crypto.h"
 #include "transports/built_in.h"
@@ -9,6 +12,26 @@ namespace ronde::api {
 namespace {
 
 thread_local std::string thread_last_error;
+
+// Set in a forked child: links, streams and the service thread are the parent's.
+std::atomic<bool> in_forked_child{false};
+
+// A forked child has neither the threads nor the right to say goodbye for its parent: there the object is left as it is.
+struct EndUnlessForked {
+  void operator()(Process* process) const {
+    if (!in_forked_child.load(std::memory_order_relaxed)) delete process;
+  }
+};
+
+void enter_forked_child() { in_forked_child.store(true, std::memory_order_relaxed); }
+
+Status check_not_forked(const char* function) {
+  if (!in_forked_child.load(std::memory_order_relaxed)) return {};
+  return {rondeInvalidUsage,
+          fmt::format("{}: this process was forked from one that used the library: communicators and "
+                      "streams stay with the parent; fork before the first call, or exec",
+                      function)};
+}
 
 }  // namespace
 
@@ -20,8 +43,10 @@ Process& process() {
     return random_bytes(nonce).ok();
   }();
   static_cast<void>(crypto_started);
-  static Process the_process(built_in_transports());
-  return the_process;
+  static const std::unique_ptr<Process, EndUnlessForked> the_process(new Process(built_in_transports()));
+  static const int fork_is_watched = pthread_atfork(nullptr, nullptr, enter_forked_child);
+  static_cast<void>(fork_is_watched);
+  return *the_process;
 }
 
 rondeResult_t remember(const Status& status) {
@@ -38,12 +63,14 @@ Status not_null(const void* pointer, const char* function, const char* argument)
 
 Status check_comm(rondeComm_t comm, const char* function) {
   RONDE_TRY(not_null(comm, function, "comm"));
+  RONDE_TRY(check_not_forked(function));
   if (comm->magic == rondeComm::kMagic) return {};
   return {rondeInvalidArgument, fmt::format("{}: comm is not a communicator (was it destroyed?)", function)};
 }
 
 Status check_stream(rondeStream_t stream, const char* function) {
   RONDE_TRY(not_null(stream, function, "stream"));
+  RONDE_TRY(check_not_forked(function));
   if (stream->magic == rondeStream::kMagic) return {};
   return {rondeInvalidArgument, fmt::format("{}: stream is not a stream (was it destroyed?)", function)};
 }

@@ -72,8 +72,9 @@ rondeResult_t rondeGetUniqueId(rondeUniqueId* id) {
   return guarded([&]() -> Status {
     RONDE_TRY(not_null(id, "rondeGetUniqueId", "id"));
     RONDE_ASSIGN(const ronde::Settings settings, ronde::Settings::from_environment());
-    RONDE_ASSIGN(const ronde::UniqueId made,
-                 ronde::start_root(process().loop(), ronde::api::rendezvous_options(settings)));
+    ronde::RendezvousOptions options = ronde::api::rendezvous_options(settings);
+    options.port = 0;  // RONDE_PORT is the job's first meeting point; the id tells where this one is
+    RONDE_ASSIGN(const ronde::UniqueId made, ronde::start_root(process().loop(), options));
     *id = made.pack();
     return {};
   });

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/block_signals.h"
 #include "base/fd.h"
 #include "base/retry.h"
 
@@ -25,22 +26,6 @@ namespace {
 constexpr uint64_t kWakeKey = 0;
 constexpr int kEventsAtOnce = 64;
 constexpr int kLongestSleep = 60'000;
-
-// A thread inherits the mask: the user's handlers run on the user's threads only.
-class BlockAllSignals {
- public:
-  BlockAllSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~BlockAllSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  BlockAllSignals(const BlockAllSignals&) = delete;
-  BlockAllSignals& operator=(const BlockAllSignals&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 }  // namespace
 

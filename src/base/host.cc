@@ -14,10 +14,4 @@ std::string boot_id() {
   return {text, size > 0 ? static_cast<size_t>(size) : 0};
 }
 
-std::string host_name() {
-  char name[256] = {};
-  if (::gethostname(name, sizeof name - 1) != 0) return "unknown host";
-  return name;
-}
-
 }  // namespace ronde

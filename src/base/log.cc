@@ -17,6 +17,7 @@ namespace {
 struct Sink {
   std::atomic<int> level{rondeLogWarn};
   std::mutex mutex;
+  bool level_was_set = false;
   rondeLogCallback_t callback = nullptr;
   void* user = nullptr;
   Fd file;
@@ -60,7 +61,16 @@ void write(rondeLogLevel_t level, std::string_view message) {
             fmt::format("ronde[{}] {}: {}\n", getpid(), label(level), message));
 }
 
-void set_level(rondeLogLevel_t level) { sink().level.store(level, std::memory_order_relaxed); }
+void set_level(rondeLogLevel_t level) {
+  const std::scoped_lock lock(sink().mutex);
+  sink().level.store(level, std::memory_order_relaxed);
+  sink().level_was_set = true;
+}
+
+void set_default_level(rondeLogLevel_t level) {
+  const std::scoped_lock lock(sink().mutex);
+  if (!sink().level_was_set) sink().level.store(level, std::memory_order_relaxed);
+}
 
 void set_callback(rondeLogCallback_t callback, void* user) {
   Sink& to = sink();

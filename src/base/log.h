@@ -18,6 +18,8 @@ namespace ronde::log {
 void write(rondeLogLevel_t level, std::string_view message);
 
 void set_level(rondeLogLevel_t level);
+// The level of the environment: has no effect once set_level was called.
+void set_default_level(rondeLogLevel_t level);
 void set_callback(rondeLogCallback_t callback, void* user);
 // Opens (appends to) a file for all further messages; "%p" in the path becomes the process number.
 Status set_file(const std::string& path);

@@ -114,10 +114,9 @@ const std::array kTable = {
         ""},
 };
 
-// What a launcher tells its processes; known, but no settings.
-constexpr std::array<std::string_view, 7> kLauncherNames = {"RONDE_RANK",         "RONDE_NRANKS", "RONDE_LOCAL_RANK",
-                                                            "RONDE_LOCAL_NRANKS", "RONDE_ID_FD",  "RONDE_PERF_FLIP",
-                                                            "RONDE_TOPOLOGY_DIR"};
+// What launchers and programs tell; known, but no settings.
+constexpr std::array<std::string_view, 6> kLauncherNames = {"RONDE_RANK",         "RONDE_NRANKS", "RONDE_LOCAL_RANK",
+                                                            "RONDE_LOCAL_NRANKS", "RONDE_ID_FD",  "RONDE_PERF_FLIP"};
 
 constexpr size_t kLongestValue = 1024;
 
@@ -206,12 +205,12 @@ rondeLogLevel_t level_of(std::string_view debug) {
   return rondeLogWarn;
 }
 
-// Once a process, so that rondeSetLogLevel is not undone by the next communicator.
 Status apply_log_settings(const Settings& settings) {
-  static std::atomic_flag done = ATOMIC_FLAG_INIT;
-  if (done.test_and_set()) return {};
-  if (environment_variable("RONDE_DEBUG")) log::set_level(level_of(settings.debug));
-  if (!settings.log_file.empty()) RONDE_TRY(log::set_file(settings.log_file));
+  if (environment_variable("RONDE_DEBUG")) log::set_default_level(level_of(settings.debug));
+  static std::atomic<bool> file_is_open{false};  // opened once a process
+  if (settings.log_file.empty() || file_is_open) return {};
+  RONDE_TRY(log::set_file(settings.log_file));
+  file_is_open = true;
   return {};
 }
 

@@ -65,6 +65,21 @@ SegmentLayout SegmentLayout::for_ranks(int local_ranks) {
   return layout;
 }
 
+size_t SegmentLayout::most_bytes() {
+  size_t most = 0;
+  for (int ranks = 1; ranks <= 256; ++ranks) most = std::max(most, for_ranks(ranks).total);
+  return most;
+}
+
+Status Segment::probe_sharing() {
+  const Fd memfd(::memfd_create("ronde", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!memfd.valid()) return system_error("cannot make shared memory (memfd_create)", errno);
+  if (::fcntl(memfd.get(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE) != 0) {
+    return system_error("cannot seal shared memory (F_SEAL_FUTURE_WRITE, Linux 5.1)", errno);
+  }
+  return {};
+}
+
 Result<std::shared_ptr<Segment>> Segment::create(const SegmentLayout& layout, bool shared) {
   Nonce token{};
   RONDE_TRY(random_bytes(token));

@@ -54,10 +54,14 @@ struct SegmentLayout {
   size_t total = 0;
 
   static SegmentLayout for_ranks(int local_ranks);
+  // The greatest total of all numbers of ranks up to a few hundred, for budgets made before that number is known.
+  [[nodiscard]] static size_t most_bytes();
 };
 
 class Segment {
  public:
+  // Ok if the system can make sealed shared memory (Linux 5.1, and nothing forbids it).
+  static Status probe_sharing();
   // Makes the segment of the calling rank. shared: in a sealed memfd that can be handed to other processes.
   static Result<std::shared_ptr<Segment>> create(const SegmentLayout& layout, bool shared);
   // Maps the segment behind a descriptor that a peer handed over, read-only. rondeSystemError when its size is not that

@@ -67,6 +67,9 @@ class Communicator {
   [[nodiscard]] int rank() const { return context_.rank; }
   [[nodiscard]] int nranks() const { return context_.nranks; }
 
+  // Why no operation can start; ok if one can.
+  [[nodiscard]] Status refusal() const;
+
   // Runs an operation in the calling thread, to its end. No operation may be queued.
   Status run(const OperationArgs& args);
 
@@ -96,7 +99,6 @@ class Communicator {
 
  private:
   explicit Communicator(CommunicatorParts parts);
-  Status refusal() const;  // why no operation can start; ok if one can
   template <typename Use>
   auto with_task(const OperationArgs& args, Use use);
   [[nodiscard]] Waiter waiter_for(Task& task) { return {&task, parts_.own.doorbell.get(), parts_.policy, false}; }

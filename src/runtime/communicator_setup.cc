@@ -102,6 +102,7 @@ class Setup {
     RONDE_TRY(check_request());
     RONDE_TRY(connect());
     RONDE_TRY(parts_.rendezvous->exchange("ready", {}, deadline_));
+    parts_.memory_share = std::move(memory_share_);
     log_choice();
     return {};
   }
@@ -138,7 +139,7 @@ class Setup {
 
   // Shared memory is limited per process: a communicator beyond the limit goes without.
   bool reserve_memory() {
-    memory_share_ = memory_.reserve(SegmentLayout::for_ranks(2).total, parts_.options.settings.shm_limit_bytes);
+    memory_share_ = memory_.reserve(SegmentLayout::most_bytes(), parts_.options.settings.shm_limit_bytes);
     if (memory_share_) return true;
     log::warn(
         "this process has {} bytes of shared memory in use; one more communicator would go beyond "
@@ -402,7 +403,6 @@ class Setup {
   }
 
   void log_choice() {
-    parts_.memory_share = std::move(memory_share_);
     if (nranks() == 1 || parts_.options.rank != 0) return;
     std::map<std::string_view, int> pairs;
     for (size_t other = 1; other < nranks(); ++other) pairs[parts_.transport_of[other]]++;

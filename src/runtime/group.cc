@@ -1,7 +1,6 @@
 #include "runtime/group.h"
 
 #include <algorithm>
-#include <list>
 
 namespace ronde {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/log.h"
 
 namespace ronde {
@@ -26,6 +28,8 @@ Progress OperationTask::blocked_on(uint32_t waits_for, bool moved) {
   waits_for_ = waits_for;
   if (moved) return Progress::moved;
   if (!context_.failure->is_set()) return Progress::blocked;
+  // One more look first: what a lost rank sent before it ended has come by now, and may be all that is missing.
+  if (!std::exchange(saw_failure_, true)) return Progress::moved;
   status_ = context_.failure->first();
   return Progress::done;
 }

@@ -57,6 +57,7 @@ class OperationTask : public Task {
   uint32_t sequence_;
   uint32_t digest_;
   uint32_t waits_for_ = kWaitsForAny;
+  bool saw_failure_ = false;
   Status status_;
   Status broken_link_;
   Time broken_since_{};

@@ -1,12 +1,14 @@
 #include "runtime/worker.h"
 
-#include <signal.h>
+#include <fmt/format.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <system_error>
 
+#include "base/block_signals.h"
 #include "runtime/communicator.h"
 
 namespace ronde {
@@ -50,20 +52,24 @@ Worker::~Worker() {
 
 Status Worker::enqueue(Stream& stream, Communicator& communicator, const OperationArgs& args) {
   const std::scoped_lock lock(mutex_);
-  if (!wake_.valid()) {
-    wake_ = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!wake_.valid()) return system_error("cannot make an eventfd", errno);
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are for its own threads
-    thread_ = std::thread([this] { run(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  }
+  RONDE_TRY(start_thread());
   if (stream.entries_.empty()) busy_.push_back(&stream);
   stream.entries_.push_back({&communicator, communicator.queue().issued++, args});
   ::eventfd_write(wake_.get(), 1);
   changed_.notify_all();
+  return {};
+}
+
+Status Worker::start_thread() {
+  if (thread_.joinable()) return {};
+  wake_ = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake_.valid()) return system_error("cannot make an eventfd", errno);
+  try {
+    const BlockAllSignals block;
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& error) {
+    return {rondeSystemError, fmt::format("cannot start the thread of the streams: {}", error.what())};
+  }
   return {};
 }
 

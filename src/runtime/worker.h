@@ -63,6 +63,7 @@ class Worker {
   friend class Stream;
   struct Running;
 
+  Status start_thread();
   void run();
   void start_ready(std::list<Running>& running);
   void retire(std::list<Running>& running);

@@ -1,7 +1,10 @@
 /* Every function of ronde.h from C11, in one thread: two ranks of one process, driven in groups. */
+#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "ronde/ronde.h"
 
@@ -170,8 +173,43 @@ static void test_group_init_and_abort(void) {
   for (int rank = 0; rank < kRanks; ++rank) NEED(rondeCommDestroy(comms[rank]) == rondeSuccess);
 }
 
+/* A second id does not compete for the port of the job's first meeting point. */
+static void test_two_ids(void) {
+  rondeUniqueId first;
+  rondeUniqueId second;
+  NEED(setenv("RONDE_PORT", "47113", 1) == 0);
+  NEED(rondeGetUniqueId(&first) == rondeSuccess);
+  NEED(rondeGetUniqueId(&second) == rondeSuccess);
+  NEED(unsetenv("RONDE_PORT") == 0);
+}
+
+/* A forked child is refused, may exit, and does the parent no harm; a stream's thread exists in the parent only. */
+static void test_fork(void) {
+  rondeComm_t comm;
+  rondeStream_t stream;
+  float value = 2;
+  NEED(rondeCommInitAll(&comm, 1, NULL) == rondeSuccess);
+  NEED(rondeStreamCreate(&stream) == rondeSuccess);
+  NEED(rondeAllReduce(&value, &value, 1, rondeFloat, rondeSum, comm, stream) == rondeSuccess);
+  NEED(rondeStreamSynchronize(stream) == rondeSuccess);
+  const pid_t child = fork();
+  NEED(child >= 0);
+  if (child == 0) {
+    NEED(rondeAllReduce(&value, &value, 1, rondeFloat, rondeSum, comm, NULL) == rondeInvalidUsage);
+    NEED(strstr(rondeGetLastError(NULL), "fork") != NULL);
+    exit(0);
+  }
+  int status = -1;
+  NEED(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  NEED(rondeAllReduce(&value, &value, 1, rondeFloat, rondeSum, comm, stream) == rondeSuccess);
+  NEED(rondeStreamDestroy(stream) == rondeSuccess);
+  NEED(rondeCommDestroy(comm) == rondeSuccess);
+}
+
 int main(void) {
   test_without_communicator();
+  test_two_ids();
+  test_fork();
   test_one_rank();
   test_two_ranks();
   test_group_init_and_abort();

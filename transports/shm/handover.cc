@@ -14,6 +14,7 @@ namespace ronde {
 namespace {
 
 constexpr int kStrangersAtMost = 64;
+constexpr Milliseconds kYoung{1000};  // a connection that has this long to prove itself does not give way to others
 constexpr int kPollMs = 50;
 
 enum class Step { more, finished, failed };
@@ -86,6 +87,7 @@ class Incoming {
       : server_(offer.secret, offer.job, nonce), own_rank_(offer.rank), socket_(std::move(socket)) {}
 
   [[nodiscard]] int fd() const { return socket_.get(); }
+  [[nodiscard]] bool is_young() const { return Clock::now() - since_ < kYoung; }
   [[nodiscard]] Received take() { return std::move(received_); }
 
   Step advance() {
@@ -116,6 +118,7 @@ class Incoming {
   int own_rank_;
   size_t proof_bytes_ = 0;
   Fd socket_;
+  Time since_ = Clock::now();
   Received received_;
 };
 
@@ -156,9 +159,12 @@ class Handover {
 
   Status accept_all() {
     for (;;) {
+      if (incoming_.size() >= awaited_.size() + kStrangersAtMost) {
+        if (incoming_.front()->is_young()) return {};  // the others wait in the backlog
+        incoming_.erase(incoming_.begin());
+      }
       Fd socket(::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
       if (!socket.valid()) return {};
-      if (incoming_.size() >= awaited_.size() + kStrangersAtMost) incoming_.erase(incoming_.begin());
       Nonce nonce{};
       RONDE_TRY(random_bytes(nonce));
       incoming_.push_back(std::make_unique<Incoming>(offer_, std::move(socket), nonce));

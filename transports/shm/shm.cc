@@ -123,6 +123,7 @@ class ShmTransport final : public Transport {
   [[nodiscard]] bool shares_memory() const override { return true; }
 
   Result<std::unique_ptr<Endpoint>> open(const EndpointContext& context) override {
+    RONDE_TRY(Segment::probe_sharing());
     RONDE_ASSIGN(std::string name, random_name());
     RONDE_ASSIGN(Fd listener, listen_abstract(name, SOMAXCONN));
     return std::unique_ptr<Endpoint>(

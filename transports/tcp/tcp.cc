@@ -17,6 +17,7 @@ namespace {
 
 constexpr size_t kSliceBytes = 128 << 10;
 constexpr int kAcceptPollMs = 20;
+constexpr size_t kMostAddresses = 64;
 
 // Names one connection between two ranks, in the claim's detail.
 constexpr uint32_t detail_of(LinkKind kind, int connection) {
@@ -96,13 +97,15 @@ class Intake {
 
 class TcpEndpoint final : public Endpoint {
  public:
-  TcpEndpoint(const EndpointContext& context, Listener listener, std::vector<SocketAddress> addresses)
-      : context_(context), listener_(std::move(listener)), addresses_(std::move(addresses)) {}
+  TcpEndpoint(const EndpointContext& context, std::vector<Listener> listeners, std::vector<SocketAddress> addresses)
+      : context_(context), port_(listeners.front().port), addresses_(std::move(addresses)) {
+    for (Listener& listener : listeners) listeners_.push_back(std::move(listener.fd));
+  }
 
   [[nodiscard]] Bytes facts() const override {
     Writer writer;
     writer.number(static_cast<uint8_t>(addresses_.size()));
-    for (const SocketAddress& address : addresses_) write_address(writer, address.with_port(listener_.port));
+    for (const SocketAddress& address : addresses_) write_address(writer, address.with_port(port_));
     return writer.take();
   }
 
@@ -119,8 +122,8 @@ class TcpEndpoint final : public Endpoint {
 
   Result<std::vector<MadeLink>> connect(std::span<const LinkWish> wishes, const Peers& peers, const OwnMemory& own,
                                         Deadline deadline) override {
-    Intake intake(Acceptor(std::move(listener_.fd), context_.secret, context_.job), incoming_keys(wishes),
-                  context_.rank, deadline);
+    Intake intake(Acceptor(std::move(listeners_), context_.secret, context_.job), incoming_keys(wishes), context_.rank,
+                  deadline);
     std::vector<MadeLink> links(wishes.size());
     for (size_t i = 0; i < wishes.size(); ++i) {
       if (wishes[i].outgoing) RONDE_TRY(dial_link(wishes[i], peers, own, deadline, links[i]));
@@ -180,7 +183,8 @@ class TcpEndpoint final : public Endpoint {
   }
 
   EndpointContext context_;
-  Listener listener_;
+  std::vector<Fd> listeners_;
+  uint16_t port_;
   std::vector<SocketAddress> addresses_;
 };
 
@@ -197,14 +201,17 @@ class TcpTransport final : public Transport {
   Result<std::unique_ptr<Endpoint>> open(const EndpointContext& context) override {
     const Settings& settings = *context.settings;
     RONDE_ASSIGN(std::vector<SocketAddress> addresses, local_addresses(settings.socket_ifname, family_of(settings)));
-    // On the addresses of the setting if there is one, else one listener on the wildcard.
-    std::optional<SocketAddress> only;
-    if (!settings.socket_ifname.empty()) {
-      only = addresses.front();
-      addresses.resize(1);
+    if (addresses.size() > kMostAddresses) addresses.resize(kMostAddresses);
+    // On the addresses of the settings if they name any, else one listener on the wildcard.
+    std::vector<Listener> listeners;
+    if (!settings.socket_ifname.empty() || settings.socket_family != "any") {
+      RONDE_ASSIGN(listeners, listen_tcp_on(addresses, 0));
+    } else {
+      RONDE_ASSIGN(Listener listener, listen_tcp(std::nullopt, 0));
+      listeners.push_back(std::move(listener));
     }
-    RONDE_ASSIGN(Listener listener, listen_tcp(only, 0));
-    return std::unique_ptr<Endpoint>(std::make_unique<TcpEndpoint>(context, std::move(listener), std::move(addresses)));
+    return std::unique_ptr<Endpoint>(
+        std::make_unique<TcpEndpoint>(context, std::move(listeners), std::move(addresses)));
   }
 };
 

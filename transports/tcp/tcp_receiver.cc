@@ -54,7 +54,7 @@ bool TcpReceiver::read_into(Connection& connection, const SliceHead& expected, s
   const bool read_ahead = connections_.size() == 1;
   for (;;) {
     const bool known = connection.head_complete();
-    if (known && !(connection.head == expected)) return false;
+    if (connection.ended || (known && !(connection.head == expected))) return false;
     if (known && connection.payload_bytes == expected.bytes) return true;
     const size_t room = known || read_ahead ? expected.bytes - connection.payload_bytes : 0;
     if (!read(connection, payload + connection.payload_bytes, room)) return false;
@@ -78,7 +78,7 @@ bool TcpReceiver::read(Connection& connection, std::byte* payload, size_t payloa
     return false;
   }
   if (received == 0) {
-    broken_ = Status(rondePeerLost, fmt::format("{} has closed its connection", peer_));
+    connection.ended = true;
     return false;
   }
   const size_t to_head = std::min(static_cast<size_t>(received), head_left);
@@ -91,13 +91,18 @@ bool TcpReceiver::read(Connection& connection, std::byte* payload, size_t payloa
 Arrival TcpReceiver::judge(const SliceHead& expected) {
   if (!broken_.ok()) return Arrival::broken;
   size_t later = 0;
+  size_t ended = 0;
   for (const Connection& connection : connections_) {
+    ended += connection.ended;
     if (!connection.head_complete() || connection.head == expected) continue;
     unexpected_ = connection.head;
     if (connections_.size() == 1 || !comes_later(connection.head, expected)) return Arrival::unexpected;
     ++later;
   }
-  return later == connections_.size() ? Arrival::unexpected : Arrival::none;
+  if (later + ended < connections_.size()) return Arrival::none;
+  if (ended == 0) return Arrival::unexpected;
+  broken_ = Status(rondePeerLost, fmt::format("{} has closed its connection", peer_));
+  return Arrival::broken;
 }
 
 }  // namespace ronde

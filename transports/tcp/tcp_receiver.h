@@ -27,6 +27,7 @@ class TcpReceiver final : public WireReceiver {
     SliceHead head;
     size_t head_bytes = 0;     // how much of the head has come
     size_t payload_bytes = 0;  // how much of the payload has come
+    bool ended = false;        // the peer sends no more on it; what came before may be unread on others
     [[nodiscard]] bool head_complete() const { return head_bytes == sizeof(SliceHead); }
   };
 
