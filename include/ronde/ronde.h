@@ -97,7 +97,8 @@ typedef enum {
   rondeBfloat16 = 9,
   rondeFloat8e4m3 = 10,
   rondeFloat8e5m2 = 11,
-  rondeNumTypes = 12
+  rondeNumTypes = 12,
+  rondeMaxDataType = 0x7fffffff /* a wrong number is refused, not undefined */
 } rondeDataType_t;
 
 /* Reductions, and what they do at the edges:
@@ -143,9 +144,10 @@ RONDE_API const char* rondeGetLastError(rondeComm_t comm);
 
 typedef enum {
   rondeLogNone = 0,
-  rondeLogWarn = 1, /* default: what a user should act on */
-  rondeLogInfo = 2, /* what was chosen, and why */
-  rondeLogTrace = 3 /* each step of start-up and each operation */
+  rondeLogWarn = 1,  /* default: what a user should act on */
+  rondeLogInfo = 2,  /* what was chosen, and why */
+  rondeLogTrace = 3, /* each step of start-up and each operation */
+  rondeMaxLogLevel = 0x7fffffff
 } rondeLogLevel_t;
 
 /* Called for each message at or below the level, by any thread, one call at a time. message has no final newline and is

@@ -17,8 +17,9 @@ thread_local std::string thread_last_error;
 std::atomic<bool> in_forked_child{false};
 
 // A forked child has neither the threads nor the right to say goodbye for its parent: there the object is left as it is.
-struct EndUnlessForked {
-  void operator()(Process* process) const {
+struct ProcessHolder {
+  Process* process;
+  ~ProcessHolder() {
     if (!in_forked_child.load(std::memory_order_relaxed)) delete process;
   }
 };
@@ -43,10 +44,10 @@ Process& process() {
     return random_bytes(nonce).ok();
   }();
   static_cast<void>(crypto_started);
-  static const std::unique_ptr<Process, EndUnlessForked> the_process(new Process(built_in_transports()));
+  static const ProcessHolder the_holder{new Process(built_in_transports())};
   static const int fork_is_watched = pthread_atfork(nullptr, nullptr, enter_forked_child);
   static_cast<void>(fork_is_watched);
-  return *the_process;
+  return *the_holder.process;
 }
 
 rondeResult_t remember(const Status& status) {

@@ -8,7 +8,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   static_cast<void>(ronde::id_from_text(text).ok());
   rondeUniqueId packed{};
-  std::memcpy(&packed, data, std::min(size, sizeof packed));
+  if (size > 0) std::memcpy(&packed, data, std::min(size, sizeof packed));
   const auto id = ronde::UniqueId::unpack(packed);
   if (!id.ok()) return 0;
   // What is accepted must survive a round trip.
