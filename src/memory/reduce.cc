@@ -43,7 +43,8 @@ void run_kernel(DataType type, const ReducePass& pass) {
     case rondeBfloat16: return reduce_bfloat16(pass);
     case rondeFloat8e4m3: return reduce_float8e4m3(pass);
     case rondeFloat8e5m2: return reduce_float8e5m2(pass);
-    case rondeNumTypes: break;
+    case rondeNumTypes:
+    case rondeMaxDataType: break;
   }
   assert(!"not an element type");
 }
