@@ -4,6 +4,9 @@
 
 #include <cctype>
 #include <cstdlib>
+#include <string_view>
+
+extern char** environ;  // NOLINT(readability-redundant-declaration): not declared without _GNU_SOURCE
 
 namespace perf {
 
@@ -34,11 +37,11 @@ std::string launcher_with_several_processes() {
 
 std::map<std::string, std::string> library_settings() {
   std::map<std::string, std::string> settings;
-  for (const char* name : {"RONDE_ALGO", "RONDE_PROTO", "RONDE_TRANSPORT", "RONDE_RING_ORDER", "RONDE_ACCUMULATE",
-                           "RONDE_REPRODUCIBLE", "RONDE_SOCKET_IFNAME", "RONDE_SOCKET_FAMILY", "RONDE_NCHANNELS",
-                           "RONDE_TCP_CONNECTIONS", "RONDE_CALIBRATION_FILE", "RONDE_LATE_TIMEOUT", "RONDE_SHM_LIMIT",
-                           "RONDE_SPIN", "RONDE_TLS", "RONDE_DEBUG", "RONDE_TOPO_FILE"}) {
-    if (const char* value = std::getenv(name)) settings[name] = value;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const size_t equals = text.find('=');
+    if (!text.starts_with("RONDE_") || equals == std::string_view::npos) continue;
+    settings.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   return settings;
 }

@@ -23,7 +23,7 @@ std::optional<Flip> flip_from_environment(std::string* error);
 // "VARIABLE=n" for the first variable by which a launcher says that it started n > 1 processes; empty if none does.
 std::string launcher_with_several_processes();
 
-// The library's settings that are set now. Never secrets: only names that are known to hold none.
+// The variables of the environment with the library's prefix. None holds a secret: at most they say where one is.
 std::map<std::string, std::string> library_settings();
 
 }  // namespace perf

@@ -1,10 +1,11 @@
 #include "api/options.h"
 
 #include <fmt/format.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <cstring>
+
+#include "base/socket.h"
 
 namespace ronde::api {
 namespace {
@@ -25,8 +26,8 @@ Result<rondeConfig_t> readable(const rondeConfig_t& given) {
 RendezvousOptions rendezvous_options(const Settings& settings) {
   RendezvousOptions options;
   options.socket_ifname = settings.socket_ifname;
-  if (settings.socket_family == "ipv4") options.socket_family = AF_INET;
-  if (settings.socket_family == "ipv6") options.socket_family = AF_INET6;
+  options.socket_family = family_by_name(settings.socket_family);
+  options.secret_file = settings.secret_file;
   options.port = static_cast<uint16_t>(settings.port);
   options.init_timeout = std::chrono::seconds(settings.init_timeout_s);
   return options;

@@ -265,4 +265,9 @@ std::string peer_text(int fd) {
   return address ? address->text() : "a local socket";
 }
 
+int family_by_name(std::string_view name) {
+  if (name == "ipv4") return AF_INET;
+  return name == "ipv6" ? AF_INET6 : 0;
+}
+
 }  // namespace ronde

@@ -74,6 +74,9 @@ void configure_tcp(int fd);
 // Address of the other end, as text; for messages.
 std::string peer_text(int fd);
 
+// RONDE_SOCKET_FAMILY as AF_INET, AF_INET6, or 0 for any.
+[[nodiscard]] int family_by_name(std::string_view name);
+
 // Interfaces of this host that can lead to other ranks, best first: the one with the default route, then other up and
 // real ones; loopback only if there is nothing else. Link-local addresses never. Ports are 0.
 // selection: RONDE_SOCKET_IFNAME ("eth0,ib0"; "^docker0,lo" excludes; "=eth0" exact names, else prefixes; empty: automatic).

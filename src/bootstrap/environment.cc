@@ -85,8 +85,7 @@ Result<rondeUniqueId> derived_id(EventLoop& loop, const RendezvousOptions& optio
         rondeInvalidUsage,
         "with RONDE_SECRET_FILE a process gets one id from its environment, and has got it; make further ones "
         "with rondeGetUniqueId and hand them out over the first communicator");
-  const std::string path = environment_variable("RONDE_SECRET_FILE").value_or("");
-  RONDE_ASSIGN(const Secret secret, read_secret_file(path));
+  RONDE_ASSIGN(const Secret secret, read_secret_file(options.secret_file));
   RONDE_ASSIGN(const uint16_t port, meeting_port(options));
   UniqueId id = derive_id(secret, port);
   RONDE_ASSIGN(id.addresses, resolve(master, options.socket_family));
@@ -125,7 +124,7 @@ Result<rondeUniqueId> id_for(EventLoop& loop, const RendezvousOptions& options, 
     return id.pack();
   }
   const std::string master = environment_variable("MASTER_ADDR").value_or("");
-  const bool has_secret = !environment_variable("RONDE_SECRET_FILE").value_or("").empty();
+  const bool has_secret = !options.secret_file.empty();
   bool several_hosts = launcher.several_hosts;
   if (!several_hosts && world.local_nranks == 0 && !master.empty()) {
     RONDE_ASSIGN(const auto addresses, resolve(master, 0));

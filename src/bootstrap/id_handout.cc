@@ -3,18 +3,15 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstddef>
-#include <cstring>
 
 #include "base/crypto.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/retry.h"
+#include "base/unix_socket.h"
 
 namespace ronde {
 namespace {
@@ -23,28 +20,12 @@ constexpr Milliseconds kAgain{20};
 constexpr Milliseconds kAnswerLimit{5'000};
 constexpr int kLongestPoll = 60'000;
 
-// A name in the abstract space: a zero byte, then text. Names of jobs are of any length, so their hash stands for them.
-struct AbstractAddress {
-  sockaddr_un address{};
-  socklen_t size = 0;
-
-  AbstractAddress(const std::string& job, uint64_t call) {
-    const Mac hash = hmac_sha256({}, std::as_bytes(std::span(job)));
-    std::string name = fmt::format("ronde-{}-{}-", geteuid(), call);
-    for (size_t i = 0; i < 16; ++i) name += fmt::format("{:02x}", static_cast<unsigned>(hash[i]));
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path + 1, name.data(), name.size());
-    size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  }
-  [[nodiscard]] const sockaddr* system() const { return reinterpret_cast<const sockaddr*>(&address); }
-};
-
-Fd unix_socket() { return Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)); }
-
-bool same_user(int fd) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
+// Names of jobs are of any length, so their hash stands for them.
+std::string socket_name(const std::string& job, uint64_t call) {
+  const Mac hash = hmac_sha256({}, std::as_bytes(std::span(job)));
+  std::string name = fmt::format("ronde-{}-{}-", geteuid(), call);
+  for (size_t i = 0; i < 16; ++i) name += fmt::format("{:02x}", static_cast<unsigned>(hash[i]));
+  return name;
 }
 
 class IdServer final : public EventSource {
@@ -102,29 +83,27 @@ bool receive_id(int fd, rondeUniqueId& id, Deadline deadline) {
 
 Status hand_out_id(EventLoop& loop, const std::string& job, uint64_t call, const rondeUniqueId& id, int others,
                    Milliseconds limit) {
-  const AbstractAddress address(job, call);
-  Fd listener = unix_socket();
-  if (!listener.valid()) return system_error("no Unix socket to hand out the id of this job", errno);
-  if (::bind(listener.get(), address.system(), address.size) != 0 || ::listen(listener.get(), SOMAXCONN) != 0) {
+  Result<Fd> listener = listen_abstract(socket_name(job, call), SOMAXCONN);
+  if (!listener.ok()) {
     if (errno == EADDRINUSE)
       return {rondeSystemError, fmt::format("another process is rank 0 of this job ({}) on this host already", job)};
-    return system_error("cannot listen on a Unix socket to hand out the id of this job", errno);
+    return {listener.status().code(),
+            fmt::format("cannot hand out the id of this job: {}", listener.status().message())};
   }
-  return loop.add(std::make_shared<IdServer>(std::move(listener), id, others, Deadline::after(limit)));
+  return loop.add(std::make_shared<IdServer>(std::move(*listener), id, others, Deadline::after(limit)));
 }
 
 Result<rondeUniqueId> fetch_id(const std::string& job, uint64_t call, Deadline deadline) {
-  const AbstractAddress address(job, call);
+  const std::string name = socket_name(job, call);
   while (true) {
-    const Fd fd = unix_socket();
-    if (!fd.valid()) return system_error("no Unix socket to fetch the id of this job", errno);
-    const int connected = retry_interrupted([&] { return ::connect(fd.get(), address.system(), address.size); });
-    if (connected == 0) {
+    Fd fd;
+    const ConnectOutcome outcome = connect_abstract(name, fd);
+    if (outcome == ConnectOutcome::connected) {
       if (!same_user(fd.get()))
         return Status(rondeInvalidUsage, "a process of another user poses as rank 0 of this job on this host");
       rondeUniqueId id{};
       if (receive_id(fd.get(), id, deadline.earlier(Deadline::after(kAnswerLimit)))) return id;
-    } else if (errno != ECONNREFUSED && errno != EAGAIN) {
+    } else if (outcome == ConnectOutcome::refused && errno != ECONNREFUSED) {
       return system_error("cannot reach rank 0 of this job over a Unix socket", errno);
     }
     if (deadline.passed())

@@ -43,6 +43,7 @@ struct RendezvousOptions {
   std::string socket_ifname;  // RONDE_SOCKET_IFNAME
   int socket_family = 0;      // RONDE_SOCKET_FAMILY: 0, AF_INET, AF_INET6
   uint16_t port = 0;          // RONDE_PORT; 0: any
+  std::string secret_file;    // RONDE_SECRET_FILE
   Milliseconds init_timeout{300'000};
   Milliseconds missing_warning{10'000};  // how often missing ranks are named
 };

@@ -34,14 +34,17 @@ MadeLink make_link(const LinkWish& wish, const OwnMemory& own, const PeerMemory&
 
 }  // namespace
 
-Result<std::vector<MadeLink>> connect_segments(std::span<const LinkWish> wishes, const Peers& peers,
-                                               const OwnMemory& own, int own_rank,
-                                               const std::function<const PeerMemory*(int)>& memory_of) {
+const PeerMemory* MemoryEndpoint::memory_of(int rank) const {
+  const PeerMemory& memory = memory_[static_cast<size_t>(rank)];
+  return memory.segment ? &memory : nullptr;
+}
+
+Result<std::vector<MadeLink>> MemoryEndpoint::connect(std::span<const LinkWish> wishes, const Peers& peers,
+                                                      const OwnMemory& own, Deadline) {
   std::vector<MadeLink> links;
   links.reserve(wishes.size());
-  const int own_index = peers.local_index[static_cast<size_t>(own_rank)];
+  const int own_index = peers.local_index[static_cast<size_t>(context_.rank)];
   for (const LinkWish& wish : wishes) {
-    const PeerMemory* peer = memory_of(wish.peer);
     if (wish.kind == LinkKind::pair && own.segment->layout().pair.slots == 0) {
       return Status(rondeInvalidUsage,
                     fmt::format("{} ranks in a node are too many for pair links in shared memory; use "
@@ -49,7 +52,7 @@ Result<std::vector<MadeLink>> connect_segments(std::span<const LinkWish> wishes,
                                 own.segment->layout().local_ranks));
     }
     const int peer_index = peers.local_index[static_cast<size_t>(wish.peer)];
-    links.push_back(make_link(wish, own, *peer, own_rank, own_index, peer_index));
+    links.push_back(make_link(wish, own, *memory_of(wish.peer), context_.rank, own_index, peer_index));
   }
   return links;
 }

@@ -1,17 +1,31 @@
 // Links over segments, for every transport whose ranks read each other's memory.
 #pragma once
 
-#include <functional>
 #include <span>
+#include <vector>
 
 #include "link/transport.h"
 
 namespace ronde {
 
-// Makes the ports of the wishes from this rank's segment and the peers'. memory_of(rank) is not null for any wish.
-// rondeInvalidUsage when there are too many ranks in the node for a pair link.
-Result<std::vector<MadeLink>> connect_segments(std::span<const LinkWish> wishes, const Peers& peers,
-                                               const OwnMemory& own, int own_rank,
-                                               const std::function<const PeerMemory*(int)>& memory_of);
+// The part of an endpoint that all memory transports share: what reach() has found, and links made of it.
+class MemoryEndpoint : public Endpoint {
+ public:
+  [[nodiscard]] const PeerMemory* memory_of(int rank) const final;
+  // rondeInvalidUsage when there are too many ranks in the node for a pair link.
+  Result<std::vector<MadeLink>> connect(std::span<const LinkWish> wishes, const Peers& peers, const OwnMemory& own,
+                                        Deadline deadline) final;
+
+ protected:
+  explicit MemoryEndpoint(const EndpointContext& context)
+      : context_(context), memory_(static_cast<size_t>(context.nranks)) {}
+
+  [[nodiscard]] const EndpointContext& context() const { return context_; }
+  void found(int rank, PeerMemory memory) { memory_[static_cast<size_t>(rank)] = std::move(memory); }
+
+ private:
+  EndpointContext context_;
+  std::vector<PeerMemory> memory_;  // by rank
+};
 
 }  // namespace ronde

@@ -9,6 +9,8 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "runtime/process.h"
+#include "runtime/rank_facts.h"
+#include "runtime/transport_choice.h"
 #include "topology/cpus.h"
 #include "topology/ring_order.h"
 
@@ -21,59 +23,6 @@ constexpr WaitPolicy kSpin{2000, 0};
 constexpr WaitPolicy kSpinOnWires{40, 0};
 constexpr WaitPolicy kYield{0, 60};
 constexpr WaitPolicy kYieldOnWires{0, 4};
-
-struct RankFacts {  // what the ranks tell each other first
-  int version = 0;
-  std::string agreed_settings;
-  std::string boot_id;
-  topology::CpuAllowance cpus;
-  std::vector<Bytes> endpoints;  // by transport; empty: none
-};
-
-Bytes write_facts(const RankFacts& facts) {
-  Writer writer;
-  writer.number(static_cast<int32_t>(facts.version)).text(facts.agreed_settings).text(facts.boot_id);
-  writer.number(static_cast<int32_t>(facts.cpus.quota)).number(static_cast<uint16_t>(facts.cpus.mask.size()));
-  for (const uint64_t word : facts.cpus.mask) writer.number(word);
-  writer.number(static_cast<uint8_t>(facts.endpoints.size()));
-  for (const Bytes& endpoint : facts.endpoints) writer.bytes(endpoint);
-  return writer.take();
-}
-
-Result<RankFacts> read_facts(const Bytes& bytes, size_t rank, size_t transports) {
-  Reader reader(bytes);
-  RankFacts facts;
-  facts.version = reader.number<int32_t>();
-  facts.agreed_settings = reader.text();
-  facts.boot_id = reader.text();
-  facts.cpus.quota = reader.number<int32_t>();
-  const size_t words = reader.number<uint16_t>();
-  for (size_t i = 0; i < words && reader.ok(); ++i) facts.cpus.mask.push_back(reader.number<uint64_t>());
-  const size_t count = reader.number<uint8_t>();
-  for (size_t i = 0; i < count && reader.ok(); ++i) {
-    const ByteView endpoint = reader.bytes();
-    facts.endpoints.emplace_back(endpoint.begin(), endpoint.end());
-  }
-  if (facts.version != RONDE_VERSION_CODE) {
-    return Status(rondeInvalidUsage, fmt::format("rank {} runs version {} of the library, this rank {}: install the "
-                                                 "same one everywhere",
-                                                 rank, facts.version, RONDE_VERSION_CODE));
-  }
-  if (!reader.complete() || facts.endpoints.size() != transports) {
-    return Status(rondeInternalError, fmt::format("the facts of rank {} cannot be read", rank));
-  }
-  return facts;
-}
-
-// First line in which two texts of agreed settings differ, as "rank 0 has A, rank 3 has B".
-std::string first_difference(const std::string& first, const std::string& other, size_t rank) {
-  size_t begin = 0;
-  for (size_t i = 0; i < std::min(first.size(), other.size()) && first[i] == other[i]; ++i) {
-    if (first[i] == '\n') begin = i + 1;
-  }
-  const auto line = [begin](const std::string& text) { return text.substr(begin, text.find('\n', begin) - begin); };
-  return fmt::format("rank 0 has {}, rank {} has {}", line(first), rank, line(other));
-}
 
 class Setup {
  public:
@@ -156,15 +105,7 @@ class Setup {
                    {}};
     for (const auto& endpoint : endpoints_) mine.endpoints.push_back(endpoint ? endpoint->facts() : Bytes());
     RONDE_ASSIGN(std::vector<Bytes> all, parts_.rendezvous->exchange("facts", write_facts(mine), deadline_));
-    for (size_t other = 0; other < all.size(); ++other) {
-      RONDE_ASSIGN(RankFacts facts, read_facts(all[other], other, transports_.size()));
-      facts_.push_back(std::move(facts));
-      if (facts_[other].agreed_settings != facts_[0].agreed_settings) {
-        return {rondeInvalidUsage,
-                fmt::format("a setting must be equal on all ranks: {}",
-                            first_difference(facts_[0].agreed_settings, facts_[other].agreed_settings, other))};
-      }
-    }
+    RONDE_ASSIGN(facts_, read_all_facts(all, parts_.options.rank, transports_.size()));
     number_hosts();
     return {};
   }
@@ -202,86 +143,38 @@ class Setup {
   // The doorbell's word lies in the segment, which therefore must not go before it.
   Result<std::unique_ptr<Doorbell>> make_doorbell() { return Doorbell::create(&parts_.own.segment->words().sleep); }
 
-  // Which transport joins this rank with each other one: the best that reaches both ways.
+  // Which transport joins this rank with each other one.
   Status reach_and_choose() {
-    Writer writer;
+    std::vector<std::vector<bool>> reached(transports_.size(), std::vector<bool>(nranks()));
     for (size_t i = 0; i < transports_.size(); ++i) {
-      std::vector<bool> reached(nranks());
       if (endpoints_[i]) {
-        RONDE_ASSIGN(reached, endpoints_[i]->reach(peers_of(i), parts_.own, deadline_));
+        RONDE_ASSIGN(reached[i], endpoints_[i]->reach(peers_of(i), parts_.own, deadline_));
       }
-      for (size_t other = 0; other < nranks(); ++other) {
-        writer.number(static_cast<uint8_t>(reached[other]));
-        settled_[other] = settled_[other] || reached[other];
-      }
+      for (size_t other = 0; other < nranks(); ++other) settled_[other] = settled_[other] || reached[i][other];
     }
-    RONDE_ASSIGN(std::vector<Bytes> all, parts_.rendezvous->exchange("reach", writer.take(), deadline_));
-    choice_.assign(nranks(), std::vector<int>(nranks(), -1));
-    for (size_t a = 0; a < nranks(); ++a) {
-      for (size_t b = 0; b < a; ++b) RONDE_TRY(choose_for_pair(all, a, b));
-    }
+    RONDE_ASSIGN(const std::vector<Bytes> all, parts_.rendezvous->exchange("reach", write_reach(reached), deadline_));
+    RONDE_ASSIGN(choice_, TransportChoice::among(all, transports_.size(), parts_.options.settings.transport));
     parts_.transport_of.resize(nranks());
     parts_.peers.resize(nranks());
     for (size_t other = 0; other < nranks(); ++other) {
-      const int chosen = choice_[rank()][other];
-      if (chosen < 0) continue;
-      const auto transport = static_cast<size_t>(chosen);
+      if (other == rank()) continue;
+      const size_t transport = choice_.between(rank(), other);
       parts_.transport_of[other] = transports_[transport]->name();
       const PeerMemory* memory = endpoints_[transport]->memory_of(static_cast<int>(other));
       if (memory != nullptr) parts_.peers[other] = *memory;
     }
+    std::vector<bool> shares_memory;
+    for (const auto& transport : transports_) shares_memory.push_back(transport->shares_memory());
+    node_of_rank_ = choice_.node_of_rank(shares_memory);
+    all_share_memory_ = choice_.all_share_memory(shares_memory);
     return {};
-  }
-
-  Status choose_for_pair(const std::vector<Bytes>& reached, size_t a, size_t b) {
-    const size_t expected = transports_.size() * nranks();
-    if (reached[a].size() != expected || reached[b].size() != expected) {
-      return {rondeInternalError, "what the ranks reach cannot be read"};
-    }
-    for (size_t i = 0; i < transports_.size(); ++i) {
-      const bool both = reached[a][i * nranks() + b] != std::byte{0} && reached[b][i * nranks() + a] != std::byte{0};
-      if (!both) continue;
-      choice_[a][b] = choice_[b][a] = static_cast<int>(i);
-      return {};
-    }
-    const std::string& allowed = parts_.options.settings.transport;
-    return {
-        rondeInvalidUsage,
-        fmt::format("no transport joins rank {} and rank {} (RONDE_TRANSPORT={}); inproc joins ranks of one process, "
-                    "shm those of one host, tcp all",
-                    b, a, allowed)};
-  }
-
-  [[nodiscard]] bool share_memory(size_t a, size_t b) const {
-    return transports_[static_cast<size_t>(choice_[a][b])]->shares_memory();
-  }
-
-  // A node is a set of ranks that share memory; each rank is in the node of the lowest rank that it shares memory with.
-  [[nodiscard]] std::vector<int> node_of_rank() const {
-    std::vector<int> node(nranks());
-    for (size_t a = 0; a < nranks(); ++a) {
-      node[a] = static_cast<int>(a);
-      for (size_t b = 0; b < a && node[a] == static_cast<int>(a); ++b) {
-        if (share_memory(a, b)) node[a] = node[b];
-      }
-    }
-    return node;
-  }
-
-  [[nodiscard]] bool all_share_memory() const {
-    for (size_t a = 0; a < nranks(); ++a) {
-      for (size_t b = 0; b < a; ++b) {
-        if (!share_memory(a, b)) return false;
-      }
-    }
-    return true;
   }
 
   void describe_layout() {
     const SegmentLayout& segment = parts_.own.segment->layout();
     plan::Layout& layout = parts_.layout;
     layout.nranks = parts_.options.nranks;
-    layout.windows = nranks() > 1 && parts_.options.nranks <= plan::kMaxWindowRanks && all_share_memory();
+    layout.windows = nranks() > 1 && parts_.options.nranks <= plan::kMaxWindowRanks && all_share_memory_;
     layout.line_bytes = OperationLine::kPayloadBytes;
     layout.one_shot_bytes = segment.one_shot_bytes;
     layout.piece_bytes = segment.piece_bytes;
@@ -341,7 +234,7 @@ class Setup {
 
   Status connect() {
     if (nranks() == 1) return {};
-    parts_.ring = empty_link_set(topology::ring_order(node_of_rank()));
+    parts_.ring = empty_link_set(topology::ring_order(node_of_rank_));
     std::vector<int> in_rank_order(nranks());
     std::iota(in_rank_order.begin(), in_rank_order.end(), 0);
     parts_.star = empty_link_set(std::move(in_rank_order));
@@ -382,7 +275,7 @@ class Setup {
   Status connect_transport(size_t transport, const std::vector<LinkWish>& wishes) {
     std::vector<LinkWish> mine;
     for (const LinkWish& wish : wishes) {
-      if (choice_[rank()][static_cast<size_t>(wish.peer)] == static_cast<int>(transport)) mine.push_back(wish);
+      if (choice_.between(rank(), static_cast<size_t>(wish.peer)) == transport) mine.push_back(wish);
     }
     if (mine.empty()) return {};
     RONDE_ASSIGN(std::vector<MadeLink> made,
@@ -423,8 +316,10 @@ class Setup {
   std::vector<int> host_index_;                       // by rank: number within its host
   std::vector<bool> settled_;                         // by rank: reached by one of the transports tried so far
   int most_local_ranks_ = 1;
-  std::vector<std::vector<int>> choice_;  // by rank and rank: the transport between them
-  std::vector<LinkKind> link_kinds_;      // beside parts_.links
+  TransportChoice choice_;
+  std::vector<int> node_of_rank_;
+  bool all_share_memory_ = false;
+  std::vector<LinkKind> link_kinds_;  // beside parts_.links
 };
 
 }  // namespace

@@ -89,7 +89,7 @@ void Worker::run() {
       if (stop_) return;
       eventfd_t count = 0;
       ::eventfd_read(wake_.get(), &count);
-      start_ready(running);
+      start_ready(running, lock);
     }
     std::vector<Waiter> waiters;
     for (Running& one : running) waiters.push_back(one.operation.waiter);
@@ -100,15 +100,18 @@ void Worker::run() {
   }
 }
 
-// Starts the first operation of each stream whose turn it is in its communicator, until there is none.
-void Worker::start_ready(std::list<Running>& running) {
+// Starts the first operation of each stream whose turn it is in its communicator, until there is none. One that is alone
+// ends in start(), which may take long: others may go on with their streams meanwhile.
+void Worker::start_ready(std::list<Running>& running, std::unique_lock<std::mutex>& lock) {
   for (bool started = true; started;) {
     started = false;
     for (size_t i = 0; i < busy_.size(); ++i) {
       Stream& stream = *busy_[i];
       const Stream::Entry& entry = stream.entries_.front();
       if (stream.running_ || entry.place != entry.communicator->queue().ended) continue;
+      lock.unlock();
       Communicator::Started operation = entry.communicator->start(entry.args);
+      lock.lock();
       started = true;
       if (operation.task != nullptr) {
         stream.running_ = true;

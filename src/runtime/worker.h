@@ -65,7 +65,7 @@ class Worker {
 
   Status start_thread();
   void run();
-  void start_ready(std::list<Running>& running);
+  void start_ready(std::list<Running>& running, std::unique_lock<std::mutex>& lock);
   void retire(std::list<Running>& running);
   void end_entry(Stream& stream, const Status& status);
 

@@ -1,6 +1,10 @@
 #include "base/settings.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
+#include <fstream>
+#include <sstream>
 
 using ronde::Settings;
 using ronde::Status;
@@ -62,4 +66,22 @@ TEST_CASE("what must agree between ranks is in one text") {
   Settings c;
   CHECK(c.set("RONDE_INIT_TIMEOUT", "7").ok());
   CHECK(a.agreed_text() == c.agreed_text());
+}
+
+TEST_CASE("the README lists every setting with its default and what is allowed, and no other") {
+  std::ifstream file(README);
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string readme = text.str();
+  REQUIRE_FALSE(readme.empty());
+  for (const ronde::SettingHelp& row : ronde::settings_help()) {
+    const std::string beginning = row.default_value.empty()
+                                      ? fmt::format("\n| {} | | {} | ", row.name, row.allowed)
+                                      : fmt::format("\n| {} | {} | {} | ", row.name, row.default_value, row.allowed);
+    INFO(beginning);
+    CHECK(readme.find(beginning) != std::string::npos);
+  }
+  size_t rows = 0;
+  for (size_t at = readme.find("\n| RONDE_"); at != std::string::npos; at = readme.find("\n| RONDE_", at + 1)) ++rows;
+  CHECK(rows == ronde::settings_help().size());
 }

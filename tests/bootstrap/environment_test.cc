@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "base/settings.h"
 #include "bootstrap/id_handout.h"
 #include "bootstrap/launcher.h"
 #include "bootstrap/secret_file.h"
@@ -32,6 +33,7 @@ RendezvousOptions loopback_options(Milliseconds init_timeout = Milliseconds(4000
   options.socket_ifname = "lo";
   options.socket_family = AF_INET;
   options.init_timeout = init_timeout;
+  options.secret_file = environment_variable("RONDE_SECRET_FILE").value_or("");  // of the child that calls
   return options;
 }
 
@@ -80,7 +82,8 @@ std::string message_in(const Variables& variables, Milliseconds init_timeout = M
 }
 
 // What a rank of a job does: finds its world twice (or once), meets the others each time, tells where it is.
-std::string meet(int times, const RendezvousOptions& options) {
+std::string meet(int times, RendezvousOptions options) {
+  options.secret_file = environment_variable("RONDE_SECRET_FILE").value_or("");
   std::string text;
   EventLoop loop;
   for (int i = 0; i < times; ++i) {
@@ -275,6 +278,7 @@ TEST_CASE("With a secret file all processes derive the same id and meet at rank 
               EventLoop loop;
               RendezvousOptions options = loopback_options();
               options.port = port;
+              options.secret_file = secret.path();
               if (!world_from_environment(loop, options).ok()) return "first";
               return world_from_environment(loop, options).status().message();
             })

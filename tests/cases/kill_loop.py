@@ -96,6 +96,8 @@ def kill_one(programs, transport, launcher, number, chance):
             time.sleep(after)
             while (pid := job.pid_of(rank)) is None and time.monotonic() - begin < LIMIT_S:
                 time.sleep(0.001)
+            codes = [process.poll() for process in job.processes]
+            assert pid is not None, f"{transport}, {launcher}: rank {rank} did not start; exit codes so far {codes}"
             in_start_up = not job.rows()
             os.kill(pid, signal.SIGKILL)
             killed = time.monotonic()

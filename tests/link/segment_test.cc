@@ -71,14 +71,26 @@ TEST_CASE("links of a segment have enough slots, or none") {
   }
 }
 
+// An endpoint that has reached one rank.
+class ReachedEndpoint final : public MemoryEndpoint {
+ public:
+  ReachedEndpoint(const EndpointContext& context, int rank, PeerMemory memory) : MemoryEndpoint(context) {
+    found(rank, std::move(memory));
+  }
+  [[nodiscard]] Bytes facts() const override { return {}; }
+  Result<std::vector<bool>> reach(const Peers&, const OwnMemory&, Deadline) override { return std::vector<bool>(); }
+};
+
 TEST_CASE("a rank of too many is refused pair links with a way out") {
   const SegmentLayout layout = SegmentLayout::for_ranks(300);
   const OwnMemory own{make_segment(layout, false), nullptr};
-  const PeerMemory peer{make_segment(layout, false), nullptr, -1};
+  EndpointContext context;
+  context.nranks = 300;
+  ReachedEndpoint endpoint(context, 1, {make_segment(layout, false), nullptr, -1});
   Peers peers;
   for (int rank = 0; rank < 300; ++rank) peers.local_index.push_back(rank);
   const LinkWish wish{LinkKind::pair, true, 1};
-  const auto links = connect_segments({&wish, 1}, peers, own, 0, [&](int) { return &peer; });
+  const auto links = endpoint.connect({&wish, 1}, peers, own, Deadline::after(Milliseconds(0)));
   REQUIRE_FALSE(links.ok());
   CHECK(links.status().code() == rondeInvalidUsage);
   CHECK_THAT(links.status().message(), Catch::Contains("300 ranks") && Catch::Contains("RONDE_TRANSPORT=tcp"));

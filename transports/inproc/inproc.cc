@@ -41,45 +41,33 @@ class Table {
   std::map<Key, OwnMemory> entries_;
 };
 
-class InprocEndpoint final : public Endpoint {
+class InprocEndpoint final : public MemoryEndpoint {
  public:
   InprocEndpoint(const EndpointContext& context, std::shared_ptr<Table> table, const Nonce& process)
-      : context_(context), table_(std::move(table)), process_(process), memory_(static_cast<size_t>(context.nranks)) {}
-  ~InprocEndpoint() override { table_->remove({context_.job, context_.rank}); }
+      : MemoryEndpoint(context), table_(std::move(table)), process_(process) {}
+  ~InprocEndpoint() override { table_->remove({context().job, context().rank}); }
 
   [[nodiscard]] Bytes facts() const override { return Writer().fixed(process_).take(); }
 
   Result<std::vector<bool>> reach(const Peers& peers, const OwnMemory& own, Deadline deadline) override {
     std::vector<bool> reached(peers.facts.size());
-    table_->put({context_.job, context_.rank}, own);
+    table_->put({context().job, context().rank}, own);
     const Bytes mine = facts();
     for (size_t rank = 0; rank < reached.size(); ++rank) {
-      if (static_cast<int>(rank) == context_.rank || peers.facts[rank] != mine) continue;
-      OwnMemory found;
-      if (!table_->find({context_.job, static_cast<int>(rank)}, found, deadline)) {
+      if (static_cast<int>(rank) == context().rank || peers.facts[rank] != mine) continue;
+      OwnMemory there;
+      if (!table_->find({context().job, static_cast<int>(rank)}, there, deadline)) {
         return Status(rondeTimedOut, fmt::format("rank {}, in the same process, did not bring its memory", rank));
       }
-      memory_[rank] = {found.segment, found.doorbell, found.doorbell->event_fd()};
+      found(static_cast<int>(rank), {there.segment, there.doorbell, there.doorbell->event_fd()});
       reached[rank] = true;
     }
     return reached;
   }
 
-  [[nodiscard]] const PeerMemory* memory_of(int rank) const override {
-    const PeerMemory& memory = memory_[static_cast<size_t>(rank)];
-    return memory.segment ? &memory : nullptr;
-  }
-
-  Result<std::vector<MadeLink>> connect(std::span<const LinkWish> wishes, const Peers& peers, const OwnMemory& own,
-                                        Deadline) override {
-    return connect_segments(wishes, peers, own, context_.rank, [this](int rank) { return memory_of(rank); });
-  }
-
  private:
-  EndpointContext context_;
   std::shared_ptr<Table> table_;
   Nonce process_;
-  std::vector<PeerMemory> memory_;
 };
 
 class InprocTransport final : public Transport {

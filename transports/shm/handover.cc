@@ -8,7 +8,8 @@
 #include <cstring>
 #include <memory>
 
-#include "transports/shm/descriptor_socket.h"
+#include "base/retry.h"
+#include "base/unix_socket.h"
 
 namespace ronde {
 namespace {
@@ -21,19 +22,13 @@ enum class Step { more, finished, failed };
 
 // Reads up to `size` bytes; 0: nothing yet, -1: closed or broken.
 ssize_t read_some(int socket, std::byte* target, size_t size) {
-  ssize_t received = 0;
-  do {
-    received = ::recv(socket, target, size, 0);
-  } while (received < 0 && errno == EINTR);
+  const ssize_t received = retry_interrupted([&] { return ::recv(socket, target, size, 0); });
   if (received == 0) return -1;
   return received < 0 && errno == EAGAIN ? 0 : received;
 }
 
 bool write_all(int socket, ByteView bytes) {  // a few dozen bytes on a fresh Unix socket: they always fit
-  ssize_t sent = 0;
-  do {
-    sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
+  const ssize_t sent = retry_interrupted([&] { return ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL); });
   return sent == static_cast<ssize_t>(bytes.size());
 }
 

@@ -9,8 +9,8 @@
 
 #include "base/host.h"
 #include "base/log.h"
+#include "base/unix_socket.h"
 #include "link/memory_link.h"
-#include "transports/shm/descriptor_socket.h"
 #include "transports/shm/handover.h"
 
 namespace ronde {
@@ -51,22 +51,21 @@ Result<std::string> random_name() {
   return name;
 }
 
-class ShmEndpoint final : public Endpoint {
+class ShmEndpoint final : public MemoryEndpoint {
  public:
   ShmEndpoint(const EndpointContext& context, std::shared_ptr<SegmentCache> cache, std::string name, Fd listener)
-      : context_(context),
+      : MemoryEndpoint(context),
         cache_(std::move(cache)),
         name_(std::move(name)),
         listener_(std::move(listener)),
-        boot_id_(boot_id()),
-        memory_(static_cast<size_t>(context.nranks)) {}
+        boot_id_(boot_id()) {}
 
   [[nodiscard]] Bytes facts() const override { return Writer().text(boot_id_).text(name_).take(); }
 
   Result<std::vector<bool>> reach(const Peers& peers, const OwnMemory& own, Deadline deadline) override {
     std::vector<bool> reached(peers.facts.size());
     cache_->put(own.segment);
-    const Offer offer{context_.job,         context_.secret,      context_.rank,
+    const Offer offer{context().job,        context().secret,     context().rank,
                       own.segment->token(), own.segment->memfd(), own.doorbell->event_fd()};
     const std::vector<Candidate> candidates = candidates_among(peers);
     RONDE_ASSIGN(std::vector<Received> all,
@@ -78,21 +77,11 @@ class ShmEndpoint final : public Endpoint {
         continue;
       }
       const auto event = std::make_shared<Fd>(std::move(received.event));
-      memory_[static_cast<size_t>(received.rank)] = {*segment, event, event->get()};
+      found(received.rank, {*segment, event, event->get()});
       reached[static_cast<size_t>(received.rank)] = true;
     }
     listener_.reset();
     return reached;
-  }
-
-  [[nodiscard]] const PeerMemory* memory_of(int rank) const override {
-    const PeerMemory& memory = memory_[static_cast<size_t>(rank)];
-    return memory.segment ? &memory : nullptr;
-  }
-
-  Result<std::vector<MadeLink>> connect(std::span<const LinkWish> wishes, const Peers& peers, const OwnMemory& own,
-                                        Deadline) override {
-    return connect_segments(wishes, peers, own, context_.rank, [this](int rank) { return memory_of(rank); });
   }
 
  private:
@@ -103,18 +92,16 @@ class ShmEndpoint final : public Endpoint {
       const std::string host = reader.text();
       const std::string name = reader.text();
       const bool settled = !peers.settled.empty() && peers.settled[rank];
-      const bool other = static_cast<int>(rank) != context_.rank && !settled;
+      const bool other = static_cast<int>(rank) != context().rank && !settled;
       if (other && reader.complete() && host == boot_id_) candidates.push_back({static_cast<int>(rank), name});
     }
     return candidates;
   }
 
-  EndpointContext context_;
   std::shared_ptr<SegmentCache> cache_;
   std::string name_;
   Fd listener_;
   std::string boot_id_;
-  std::vector<PeerMemory> memory_;
 };
 
 class ShmTransport final : public Transport {

@@ -188,11 +188,6 @@ class TcpEndpoint final : public Endpoint {
   std::vector<SocketAddress> addresses_;
 };
 
-int family_of(const Settings& settings) {
-  if (settings.socket_family == "ipv4") return AF_INET;
-  return settings.socket_family == "ipv6" ? AF_INET6 : 0;
-}
-
 class TcpTransport final : public Transport {
  public:
   [[nodiscard]] std::string_view name() const override { return "tcp"; }
@@ -200,7 +195,8 @@ class TcpTransport final : public Transport {
 
   Result<std::unique_ptr<Endpoint>> open(const EndpointContext& context) override {
     const Settings& settings = *context.settings;
-    RONDE_ASSIGN(std::vector<SocketAddress> addresses, local_addresses(settings.socket_ifname, family_of(settings)));
+    const int family = family_by_name(settings.socket_family);
+    RONDE_ASSIGN(std::vector<SocketAddress> addresses, local_addresses(settings.socket_ifname, family));
     if (addresses.size() > kMostAddresses) addresses.resize(kMostAddresses);
     // On the addresses of the settings if they name any, else one listener on the wildcard.
     std::vector<Listener> listeners;

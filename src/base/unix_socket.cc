@@ -1,11 +1,14 @@
-#include "transports/shm/descriptor_socket.h"
+#include "base/unix_socket.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+
+#include "base/retry.h"
 
 namespace ronde {
 namespace {
@@ -34,7 +37,11 @@ Result<Fd> listen_abstract(const std::string& name, int backlog) {
   const Address address = abstract_address(name);
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address.system), address.size) != 0 ||
       ::listen(socket.get(), backlog) != 0) {
-    return system_error("cannot listen on a Unix socket", errno);
+    const int error = errno;
+    Status failure = system_error("cannot listen on a Unix socket", error);
+    socket.reset();
+    errno = error;
+    return failure;
   }
   return socket;
 }
@@ -43,13 +50,23 @@ ConnectOutcome connect_abstract(const std::string& name, Fd& socket) {
   Fd attempt = unix_socket();
   if (!attempt.valid()) return ConnectOutcome::refused;
   const Address address = abstract_address(name);
-  int result = 0;
-  do {
-    result = ::connect(attempt.get(), reinterpret_cast<const sockaddr*>(&address.system), address.size);
-  } while (result != 0 && errno == EINTR);
-  if (result != 0) return errno == EAGAIN ? ConnectOutcome::busy : ConnectOutcome::refused;
+  // Non-blocking on a Unix socket: it connects at once, and cannot be interrupted half-way.
+  const int result = retry_interrupted(
+      [&] { return ::connect(attempt.get(), reinterpret_cast<const sockaddr*>(&address.system), address.size); });
+  if (result != 0) {
+    const int error = errno;
+    attempt.reset();
+    errno = error;
+    return error == EAGAIN ? ConnectOutcome::busy : ConnectOutcome::refused;
+  }
   socket = std::move(attempt);
   return ConnectOutcome::connected;
+}
+
+bool same_user(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
 }
 
 bool send_with_descriptors(int socket, ByteView bytes, std::array<int, 2> descriptors) {
@@ -65,10 +82,7 @@ bool send_with_descriptors(int socket, ByteView bytes, std::array<int, 2> descri
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(sizeof descriptors);
   std::memcpy(CMSG_DATA(header), descriptors.data(), sizeof descriptors);
-  ssize_t sent = 0;
-  do {
-    sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
+  const ssize_t sent = retry_interrupted([&] { return ::sendmsg(socket, &message, MSG_NOSIGNAL); });
   return sent == static_cast<ssize_t>(bytes.size());
 }
 
@@ -80,10 +94,7 @@ int receive_with_descriptors(int socket, std::span<std::byte> bytes, std::array<
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
-  ssize_t received = 0;
-  do {
-    received = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  } while (received < 0 && errno == EINTR);
+  const ssize_t received = retry_interrupted([&] { return ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC); });
   if (received < 0 && errno == EAGAIN) return 0;
   size_t found = 0;
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {

@@ -11,13 +11,17 @@
 
 namespace ronde {
 
-// Listens under a name without its leading NUL.
+// Listens under a name without its leading NUL. Where it fails errno says why, too.
 Result<Fd> listen_abstract(const std::string& name, int backlog);
 
 enum class ConnectOutcome { connected, busy, refused };  // busy: the backlog is full, try again
 
-// Connects at once or not at all: an abstract name is either listened to in this network namespace, or not.
+// Connects at once or not at all: an abstract name is either listened to in this network namespace, or not. refused: errno
+// says why.
 ConnectOutcome connect_abstract(const std::string& name, Fd& socket);
+
+// True if the process at the other end belongs to this process's user.
+bool same_user(int socket);
 
 // Sends the bytes with two descriptors attached, all or nothing; false with errno otherwise.
 bool send_with_descriptors(int socket, ByteView bytes, std::array<int, 2> descriptors);

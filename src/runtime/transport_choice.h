@@ -1,0 +1,35 @@
+// Which transport joins each two ranks: the best that reaches both ways. Every rank computes the same from the same bytes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "base/wire.h"
+
+namespace ronde {
+
+// By transport (best first) and rank: what a rank has reached. As bytes for the others.
+Bytes write_reach(const std::vector<std::vector<bool>>& reached);
+
+class TransportChoice {
+ public:
+  TransportChoice() = default;
+  // reached: what each rank has written, in rank order. rondeInvalidUsage names two ranks that nothing joins; `allowed` is
+  // RONDE_TRANSPORT, for that text.
+  static Result<TransportChoice> among(const std::vector<Bytes>& reached, size_t transports,
+                                       const std::string& allowed);
+
+  // Index of the transport between two ranks. a != b.
+  [[nodiscard]] size_t between(size_t a, size_t b) const { return choice_[a][b]; }
+
+  // A node is a set of ranks that share memory; each rank is in the node of the lowest rank that it shares memory with.
+  // shares_memory: by transport.
+  [[nodiscard]] std::vector<int> node_of_rank(const std::vector<bool>& shares_memory) const;
+  [[nodiscard]] bool all_share_memory(const std::vector<bool>& shares_memory) const;
+
+ private:
+  std::vector<std::vector<size_t>> choice_;  // by rank and rank; the diagonal means nothing
+};
+
+}  // namespace ronde
