@@ -3,7 +3,7 @@
 #
 #   tools/packages.sh build    what the library, the tools and the benchmarks need
 #   tools/packages.sh test     the same, and what the tests and checks need (default)
-#   tools/packages.sh cross    the same, and what the test cross_aarch64 needs, which is skipped without
+#   tools/packages.sh cross    the same, and what the test cross_aarch64 needs (tools/test.sh --all)
 #
 # As root it installs; nothing is fetched when all are there. As another user it prints the command for an administrator
 # and returns 1 if something is missing.

@@ -9,6 +9,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 select=(-LE '^slow$')
+packages=test
 arguments=()
 for argument in "$@"; do
   case "$argument" in
@@ -16,12 +17,15 @@ for argument in "$@"; do
       sed -n '2,7s/^# \{0,1\}//p' "$0"
       exit 0
       ;;
-    --all) select=() ;;
+    --all)
+      select=()
+      packages=cross
+      ;;
     *) arguments+=("$argument") ;;
   esac
 done
 
-tools/packages.sh test
+tools/packages.sh "$packages"
 
 build=build/dev
 log=$build/build.log
