@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 namespace perf {
 
@@ -48,6 +49,14 @@ const char* op_name(rondeRedOp_t op) {
 std::optional<rondeDataType_t> type_from_name(std::string_view name) {
   for (const TypeInfo& info : all_types()) {
     if (info.name == name) return info.type;
+  }
+  // The names of the library's own header.
+  constexpr std::pair<std::string_view, rondeDataType_t> kOtherNames[] = {
+      {"float16", rondeFloat16},      {"fp16", rondeFloat16},  {"float32", rondeFloat32},
+      {"float64", rondeFloat64},      {"bf16", rondeBfloat16}, {"float8e4m3", rondeFloat8e4m3},
+      {"float8e5m2", rondeFloat8e5m2}};
+  for (const auto& [other, type] : kOtherNames) {
+    if (other == name) return type;
   }
   return std::nullopt;
 }

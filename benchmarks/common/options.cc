@@ -129,7 +129,9 @@ void read_names(const Texts& texts, Options& o) {
     } else if (const auto type = type_from_name(name)) {
       o.types.push_back(*type);
     } else {
-      throw CLI::ValidationError("-d", fmt::format("there is no type \"{}\"; --help lists them", name));
+      throw CLI::ValidationError("-d", fmt::format("there is no type \"{}\"; use int8, uint8, int32, uint32, int64, "
+                                                   "uint64, half, float, double, bfloat16, f8e4m3, f8e5m2 or all",
+                                                   name));
     }
   }
   o.ops.clear();
@@ -212,9 +214,19 @@ CommandLine parse_command_line(const std::string& program, const std::string& de
   for (const RefusedFlag& flag : kRefused) {
     refused.push_back(app.add_option(flag.names, ignored)->expected(0, 1)->group(""));
   }
+  const std::string version = fmt::format("{} (Ronde) {}.{}.{}", program, RONDE_MAJOR, RONDE_MINOR, RONDE_PATCH);
+  app.set_version_flag("--version", version, "print the version");
+  app.allow_extras();  // to name the first of them
   CommandLine result;
   try {
     app.parse(argc, argv);
+    if (const std::vector<std::string> unknown = app.remaining(); !unknown.empty()) {
+      const bool flag = unknown.front().starts_with('-');
+      throw CLI::ParseError(
+          fmt::format("{} \"{}\"", flag ? "there is no flag" : "nothing is expected before or instead of",
+                      unknown.front()),
+          2);
+    }
     for (std::size_t i = 0; i < refused.size(); ++i) {
       if (refused[i]->count() == 0) continue;
       throw CLI::ValidationError(kRefused[i].names,
@@ -224,6 +236,8 @@ CommandLine parse_command_line(const std::string& program, const std::string& de
     result.options = options;
   } catch (const CLI::CallForHelp&) {
     result.help = app.help();
+  } catch (const CLI::CallForVersion&) {
+    result.help = version + "\n";
   } catch (const CLI::ParseError& error) {
     result.exit_code = 2;
     result.error = fmt::format("{}: {}. {} --help shows the flags.\n", program, error.what(), program);

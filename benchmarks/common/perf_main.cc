@@ -1,9 +1,13 @@
 // The main program of every *_perf: who am I, which ranks do I have, measure, report.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -55,6 +59,10 @@ class RankThread {
     team_.enter("gathering ranks", 0);
     std::vector<RankInfo> ranks = gather_ranks(team_);
     if (team_.is_root()) print(opening(job_.collective.program(), job_.options, ranks));
+    if (team_.is_root() && ranks.size() == 1) {
+      print(fmt::format("# One rank: nothing is exchanged, times are those of a copy. For four: ronderun -n 4 {}\n",
+                        job_.collective.program()));
+    }
     if (first_) job_.totals.ranks = std::move(ranks);
     job_.options.sizes_from.empty() ? run_sizes() : run_tensors();
     team_.enter("saying goodbye", 0);
@@ -135,6 +143,10 @@ class RankThread {
   std::size_t agreed_max_bytes() {
     const std::size_t greatest = agreed_buffer_bytes();
     if (job_.options.max_bytes <= greatest) return job_.options.max_bytes;
+    if (job_.options.min_bytes > greatest) {
+      throw std::runtime_error(fmt::format("-b asks for {} bytes in each of 2 buffers a rank, memory has room for {}",
+                                           job_.options.min_bytes, greatest));
+    }
     if (team_.is_root()) print(fmt::format("# Sizes above {} bytes are left out: memory is too small\n", greatest));
     return greatest;
   }
@@ -217,6 +229,14 @@ int perf_main(const Collective& collective, int argc, const char* const* argv) {
   }
   error = find_world(&job);
   if (!error.empty()) return fail(collective, 1, error);
+  if (job.flip && job.flip->rank >= job.nranks())
+    return fail(collective, 2,
+                fmt::format("{} names rank {}, there are {}", kFlipVariable, job.flip->rank, job.nranks()));
+  if (job.world.rank == 0 && !options.json_file.empty()) {
+    const std::string folder = std::filesystem::path(options.json_file).parent_path();
+    if (access(folder.empty() ? "." : folder.c_str(), W_OK) != 0)
+      return fail(collective, 2, fmt::format("-J {}: cannot write there: {}", options.json_file, std::strerror(errno)));
+  }
   job.totals.checked = options.checks > 0;
   const JsonReport json{collective.program(), {argv, argv + argc}, now_text(), options, job.totals};
   const CrewOptions crew{collective.program(), options.threads, job.world.rank * job.ranks_per_process(),

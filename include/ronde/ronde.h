@@ -61,21 +61,21 @@ typedef struct {
 
 typedef enum {
   rondeSuccess = 0,
-  rondeUnhandledCudaError = 1,
-  rondeSystemError = 2,     /* the operating system refused something; the last error text says what and why */
-  rondeInternalError = 3,   /* a fault of the library */
-  rondeInvalidArgument = 4, /* one argument is wrong in itself */
-  rondeInvalidUsage = 5,    /* arguments are right, but not now or not together; or a setting is wrong */
-  rondeRemoteError = 6,     /* another rank failed for a reason of its own */
-  rondeInProgress = 7,
-  rondeNumResults = 8, /* the number of results that NCCL has too */
+  rondeUnhandledCudaError = 1, /* a CUDA call failed; not without devices */
+  rondeSystemError = 2,        /* the operating system refused something; the last error text says what and why */
+  rondeInternalError = 3,      /* a fault of the library */
+  rondeInvalidArgument = 4,    /* one argument is wrong in itself */
+  rondeInvalidUsage = 5,       /* arguments are right, but not now or not together; or a setting is wrong */
+  rondeRemoteError = 6,        /* another rank failed for a reason of its own */
+  rondeInProgress = 7,         /* not an error: not ended yet */
+  rondeNumResults = 8,         /* the number of results that NCCL has too */
   /* Results that NCCL does not have. */
   rondePeerLost = 100,        /* the process of another rank has ended */
   rondePeerUnreachable = 101, /* the host of another rank, or the way to it, is silent */
   rondeMismatch = 102,        /* the ranks called different operations */
   rondeAborted = 103,         /* this communicator was aborted on this rank */
   rondeTimedOut = 104,        /* a deadline passed: start-up, or a rank that never came */
-  rondeRevoked = 105
+  rondeRevoked = 105          /* this communicator was revoked; not yet in use */
 } rondeResult_t;
 
 /* Element types. float16 is IEEE binary16, bfloat16 the upper half of a binary32, float8 the OCP formats. */
@@ -136,8 +136,9 @@ RONDE_API rondeResult_t rondeGetVersion(int* version);
 /* A short constant text for a result. Never NULL; "unknown result" for a number that is none. */
 RONDE_API const char* rondeGetErrorString(rondeResult_t result);
 
-/* The text of the last error: of that communicator, or, with NULL, of the calling thread. It names operation, ranks,
- * cause and remedy. Empty if there was none. Valid until the calling thread asks again. */
+/* The text of an error. It names operation, ranks, cause and remedy. With a communicator: the first error that concerns it
+ * on all ranks; as long as there is none, like NULL. With NULL: the last error that a call of this thread returned, for
+ * whatever object (rondeInProgress is none). Empty if there was none. Valid until the calling thread asks again. */
 RONDE_API const char* rondeGetLastError(rondeComm_t comm);
 
 /* ---- Log -------------------------------------------------------------------------------------------------------- */
@@ -164,7 +165,8 @@ RONDE_API rondeResult_t rondeSetLogCallback(rondeLogCallback_t callback, void* u
 
 /* Makes an id and starts to listen for the ranks that will join with it. Called by one process, which hands the id to
  * all ranks by any means. That process must live until all of them have returned from rondeCommInitRank, and should
- * outlive them: it also tells the others when one of them dies. An id is good for one communicator.
+ * outlive them: it also tells the others when one of them dies. An id is good for one communicator; one that nobody uses
+ * keeps its port for RONDE_INIT_TIMEOUT seconds.
  * Errors: rondeInvalidArgument (NULL), rondeInvalidUsage (a setting), rondeSystemError (no port can be had). */
 RONDE_API rondeResult_t rondeGetUniqueId(rondeUniqueId* id);
 
@@ -249,8 +251,10 @@ RONDE_API rondeResult_t rondeCommInitAll(rondeComm_t* comms, int nranks, const i
  * only destroy, abort and questions are allowed. Returns the first error that the communicator met. */
 RONDE_API rondeResult_t rondeCommFinalize(rondeComm_t comm);
 
-/* Finalizes if that was not done, then frees everything. comm is invalid afterwards, whatever is returned. Waits for the
- * operations that are queued on streams (abort first to end them), for nothing else. NULL is allowed and does nothing. */
+/* Says goodbye to the other ranks if that was not done, then frees everything. comm is invalid afterwards, whatever is
+ * returned. Waits for the operations that are queued on streams (abort first to end them), for nothing else. Does not
+ * return what operations have returned before: ask rondeCommFinalize or rondeCommGetAsyncError for that.
+ * rondeInvalidArgument: not a communicator. NULL is allowed and does nothing. */
 RONDE_API rondeResult_t rondeCommDestroy(rondeComm_t comm);
 
 /* Stops every operation of this communicator on this rank within 1 s, from any thread: a call that was waiting returns
@@ -262,6 +266,7 @@ RONDE_API rondeResult_t rondeCommAbort(rondeComm_t comm);
 /* Writes the first error that the communicator has met, or rondeSuccess. Never blocks. */
 RONDE_API rondeResult_t rondeCommGetAsyncError(rondeComm_t comm, rondeResult_t* async_error);
 
+/* Write the number of ranks, and this one's number among them, from 0. rondeInvalidArgument: NULL. */
 RONDE_API rondeResult_t rondeCommCount(const rondeComm_t comm, int* count);
 RONDE_API rondeResult_t rondeCommUserRank(const rondeComm_t comm, int* rank);
 
@@ -278,14 +283,16 @@ typedef struct {
   unsigned long long received_header_bytes;
 } rondeTraffic_t;
 
-/* Fills at most capacity entries, one for each transport in use, and writes their number. Call it between operations. */
+/* Fills at most capacity entries, one for each transport in use, and writes their number. Set size in every entry of the
+ * array. Call it between operations. */
 RONDE_API rondeResult_t rondeCommGetTraffic(rondeComm_t comm, rondeTraffic_t* traffic, int capacity, int* number);
 
 /* ---- Streams ---------------------------------------------------------------------------------------------------- */
 
 /* An in-order queue of operations on host memory. One worker thread of the process runs the operations of all streams.
  * Operations of one communicator run in the order of their calls, whatever stream they name. A stream may be used by
- * several threads; their calls are taken in some order. */
+ * several threads; their calls are taken in some order. Only handles of rondeStreamCreate are streams here, no
+ * cudaStream_t. */
 RONDE_API rondeResult_t rondeStreamCreate(rondeStream_t* stream);
 
 /* Waits until everything that was put on the stream so far has ended. Returns the first error of those operations that
@@ -302,8 +309,10 @@ RONDE_API rondeResult_t rondeStreamDestroy(rondeStream_t stream);
 
 /* Between start and end, calls of this thread are only recorded; they return at once, with argument errors only. The end
  * starts them all. Groups nest; only the outermost end acts. All operations with stream NULL progress together and have
- * ended when rondeGroupEnd returns; those with a stream are queued on it. Grouping must be equal on all ranks. A wrong
- * argument inside a group makes rondeGroupEnd return that error, and nothing of the group is started. */
+ * ended when rondeGroupEnd returns; those with a stream are queued on it: ranks of one thread that need each other must
+ * then be on different streams, as a stream ends one operation before it starts the next. Grouping must be equal on all
+ * ranks. A wrong argument inside a group makes rondeGroupEnd return that error, and nothing of the group is started.
+ * Communicators and streams that the open group names cannot be finalized or destroyed (rondeInvalidUsage). */
 RONDE_API rondeResult_t rondeGroupStart(void);
 RONDE_API rondeResult_t rondeGroupEnd(void);
 
@@ -314,7 +323,8 @@ RONDE_API rondeResult_t rondeGroupEnd(void);
  * sendbuff, recvbuff: count elements each, of any alignment. Equal pointers: in place. Any other overlap is refused with
  * rondeInvalidArgument and nothing is written. count 0 is a right call that all ranks must make; the pointers may then
  * be NULL. Any count is allowed, also above 2^31.
- * On an error above 99 the content of recvbuff is undefined; nothing outside of it was touched. */
+ * On an error that concerns all ranks (rondeRemoteError, 100 and above) the content of recvbuff is undefined; nothing
+ * outside of it was touched. */
 RONDE_API rondeResult_t rondeAllReduce(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype,
                                        rondeRedOp_t op, rondeComm_t comm, rondeStream_t stream);
 

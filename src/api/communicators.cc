@@ -7,6 +7,7 @@
 #include "api/handles.h"
 #include "api/options.h"
 #include "base/crypto.h"
+#include "bootstrap/messages.h"
 #include "bootstrap/rendezvous.h"
 
 namespace ronde::api {
@@ -15,7 +16,9 @@ namespace {
 constexpr size_t kNameBytes = 63;
 
 Status check_rank(int nranks, int rank) {
-  if (nranks < 1) return {rondeInvalidArgument, fmt::format("nranks is {}: at least 1 is needed", nranks)};
+  if (nranks < 1 || nranks > static_cast<int>(kMostRanks)) {
+    return {rondeInvalidArgument, fmt::format("nranks is {}: 1 to {} are allowed", nranks, kMostRanks)};
+  }
   if (rank >= 0 && rank < nranks) return {};
   return {rondeInvalidArgument, fmt::format("rank {} is not one of 0 to {}", rank, nranks - 1)};
 }
@@ -53,6 +56,7 @@ Result<rondeComm_t> make_rank(const UniqueId& id, CommunicatorOptions options) {
 }
 
 Status init_rank(rondeComm_t* comm, int nranks, const rondeUniqueId& packed, int rank, const rondeConfig_t* config) {
+  RONDE_TRY(check_not_forked("rondeCommInitRank"));
   RONDE_TRY(not_null(comm, "rondeCommInitRank", "comm"));
   RONDE_TRY(check_rank(nranks, rank));
   RONDE_ASSIGN(const UniqueId id, UniqueId::unpack(packed));
@@ -69,6 +73,7 @@ Status init_rank(rondeComm_t* comm, int nranks, const rondeUniqueId& packed, int
 
 // All ranks of one process: no id, no sockets. One thread for each, as every one waits for the others.
 Status init_all(rondeComm_t* comms, int nranks, const int* devices) {
+  RONDE_TRY(check_not_forked("rondeCommInitAll"));
   RONDE_TRY(not_null(comms, "rondeCommInitAll", "comms"));
   RONDE_TRY(check_rank(nranks, 0));
   for (int i = 0; devices != nullptr && i < nranks; ++i) {
@@ -132,6 +137,7 @@ rondeResult_t rondeCommInitAll(rondeComm_t* comms, int nranks, const int* device
 rondeResult_t rondeCommFinalize(rondeComm_t comm) {
   return guarded([&]() -> Status {
     RONDE_TRY(check_comm(comm, "rondeCommFinalize"));
+    RONDE_TRY(ronde::api::check_not_in_group(*comm->communicator, "rondeCommFinalize"));
     ronde::api::process().worker().wait_for(*comm->communicator);
     return comm->communicator->finalize();
   });
@@ -141,6 +147,7 @@ rondeResult_t rondeCommDestroy(rondeComm_t comm) {
   return guarded([&]() -> Status {
     if (comm == nullptr) return {};
     RONDE_TRY(check_comm(comm, "rondeCommDestroy"));
+    RONDE_TRY(ronde::api::check_not_in_group(*comm->communicator, "rondeCommDestroy"));
     ronde::api::process().worker().wait_for(*comm->communicator);
     delete comm;
     return {};

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
+#include <future>
 #include <system_error>
 #include <thread>
 
@@ -19,24 +21,64 @@ Status caught(const std::function<Status()>& init) {
   }
 }
 
+// False for what one rank only learns from another one's failure.
+bool is_own_cause(const Status& status) {
+  return !status.ok() && status.code() != rondeRemoteError && status.code() != rondeTimedOut &&
+         status.code() != rondePeerLost;
+}
+
 }  // namespace
 
 Status run_together(const std::vector<std::function<Status()>>& inits) {
   std::vector<Status> results(inits.size());
   std::vector<std::thread> threads;
   threads.reserve(inits.size());
-  for (size_t i = 0; i < inits.size(); ++i) {
+  // No rank begins before all have a thread: the others would wait for one that never comes.
+  std::promise<bool> gate;
+  const std::shared_future<bool> begin(gate.get_future());
+  Status no_thread;
+  for (size_t i = 0; i < inits.size() && no_thread.ok(); ++i) {
     try {
-      threads.emplace_back([&results, &inits, i] { results[i] = caught(inits[i]); });
+      threads.emplace_back([&results, &inits, begin, i] {
+        if (begin.get()) results[i] = caught(inits[i]);
+      });
     } catch (const std::system_error& error) {
-      // The others will miss this rank and end at their deadline.
-      results[i] =
-          Status(rondeSystemError, fmt::format("cannot start thread {} of {}: {}", i + 1, inits.size(), error.what()));
+      no_thread =
+          Status(rondeSystemError, fmt::format("cannot start thread {} of {}, one for each rank: {} (ulimit -u, "
+                                               "ulimit -v)",
+                                               i + 1, inits.size(), error.what()));
     }
   }
+  gate.set_value(no_thread.ok());
   for (std::thread& thread : threads) thread.join();
+  RONDE_TRY(no_thread);
+  for (const Status& result : results) {
+    if (is_own_cause(result)) return result;
+  }
   for (const Status& result : results) RONDE_TRY(result);
   return {};
+}
+
+namespace {
+
+template <typename Names>
+Status refuse_if_named(const char* function, const char* what, Names names) {
+  const OpenGroup& group = group_of_thread();
+  if (std::none_of(group.calls.begin(), group.calls.end(), names)) return {};
+  return {rondeInvalidUsage, fmt::format("{}: the open group of this thread holds calls on this {}; call rondeGroupEnd "
+                                         "first",
+                                         function, what)};
+}
+
+}  // namespace
+
+Status check_not_in_group(const Communicator& communicator, const char* function) {
+  return refuse_if_named(function, "communicator",
+                         [&](const GroupCall& call) { return call.communicator == &communicator; });
+}
+
+Status check_not_in_group(const Stream& stream, const char* function) {
+  return refuse_if_named(function, "stream", [&](const GroupCall& call) { return call.stream == &stream; });
 }
 
 OpenGroup& group_of_thread() {

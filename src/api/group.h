@@ -19,6 +19,10 @@ struct OpenGroup {
 
 OpenGroup& group_of_thread();
 
+// rondeInvalidUsage if the open group of this thread holds calls on the communicator or stream, which must live until then.
+Status check_not_in_group(const Communicator& communicator, const char* function);
+Status check_not_in_group(const Stream& stream, const char* function);
+
 // Runs the makers of several ranks, each in a thread of its own, since every one waits for the others; all have ended when
 // it returns. The first error.
 Status run_together(const std::vector<std::function<Status()>>& inits);

@@ -26,14 +26,6 @@ struct ProcessHolder {
 
 void enter_forked_child() { in_forked_child.store(true, std::memory_order_relaxed); }
 
-Status check_not_forked(const char* function) {
-  if (!in_forked_child.load(std::memory_order_relaxed)) return {};
-  return {rondeInvalidUsage,
-          fmt::format("{}: this process was forked from one that used the library: communicators and "
-                      "streams stay with the parent; fork before the first call, or exec",
-                      function)};
-}
-
 }  // namespace
 
 Process& process() {
@@ -51,11 +43,28 @@ Process& process() {
 }
 
 rondeResult_t remember(const Status& status) {
-  thread_last_error = status.message();
+  if (status.code() != rondeInProgress) thread_last_error = status.message();  // to be in progress is no error
   return status.code();
 }
 
+rondeResult_t remember_plain(rondeResult_t code, std::string_view message) noexcept {
+  try {
+    thread_last_error = message;
+  } catch (const std::bad_alloc&) {
+    thread_last_error.clear();
+  }
+  return code;
+}
+
 const std::string& last_error_of_thread() { return thread_last_error; }
+
+Status check_not_forked(const char* function) {
+  if (!in_forked_child.load(std::memory_order_relaxed)) return {};
+  return {rondeInvalidUsage,
+          fmt::format("{}: this process was forked from one that used the library: communicators and "
+                      "streams stay with the parent; fork before the first call, or exec",
+                      function)};
+}
 
 Status not_null(const void* pointer, const char* function, const char* argument) {
   if (pointer != nullptr) return {};

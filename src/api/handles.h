@@ -31,6 +31,8 @@ Process& process();
 
 // Remembers the error for rondeGetLastError(NULL) of this thread; returns its code.
 rondeResult_t remember(const Status& status);
+// The same for a text that fits without allocation.
+rondeResult_t remember_plain(rondeResult_t code, std::string_view message) noexcept;
 const std::string& last_error_of_thread();
 
 // Runs the body of an API function: what it throws (the standard library's out of memory) becomes an error code.
@@ -40,12 +42,14 @@ rondeResult_t guarded(Body body) noexcept {
     const Status status = body();
     return status.ok() ? rondeSuccess : remember(status);
   } catch (const std::bad_alloc&) {
-    return rondeSystemError;
+    return remember_plain(rondeSystemError, "out of memory");
   } catch (...) {
-    return rondeInternalError;
+    return remember_plain(rondeInternalError, "an exception of the standard library; a fault of Ronde");
   }
 }
 
+// rondeInvalidUsage in a process that was forked from one that used the library.
+Status check_not_forked(const char* function);
 Status not_null(const void* pointer, const char* function, const char* argument);
 Status check_comm(rondeComm_t comm, const char* function);
 Status check_stream(rondeStream_t stream, const char* function);  // NULL is an error here

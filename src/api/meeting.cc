@@ -70,6 +70,7 @@ rondeResult_t rondeSetLogCallback(rondeLogCallback_t callback, void* user) {
 
 rondeResult_t rondeGetUniqueId(rondeUniqueId* id) {
   return guarded([&]() -> Status {
+    RONDE_TRY(ronde::api::check_not_forked("rondeGetUniqueId"));
     RONDE_TRY(not_null(id, "rondeGetUniqueId", "id"));
     RONDE_ASSIGN(const ronde::Settings settings, ronde::Settings::from_environment());
     ronde::RendezvousOptions options = ronde::api::rendezvous_options(settings);
@@ -101,6 +102,7 @@ rondeResult_t rondeUniqueIdFromText(const char* text, rondeUniqueId* id) {
 
 rondeResult_t rondeGetWorldFromEnv(rondeWorld_t* world, rondeUniqueId* id) {
   return guarded([&]() -> Status {
+    RONDE_TRY(ronde::api::check_not_forked("rondeGetWorldFromEnv"));
     RONDE_TRY(not_null(world, "rondeGetWorldFromEnv", "world"));
     RONDE_TRY(not_null(id, "rondeGetWorldFromEnv", "id"));
     if (world->size < sizeof(rondeWorld_t)) {

@@ -1,4 +1,5 @@
 // Host streams of ronde.h.
+#include "api/group.h"
 #include "api/handles.h"
 
 using ronde::Status;
@@ -7,6 +8,7 @@ using ronde::api::guarded;
 
 rondeResult_t rondeStreamCreate(rondeStream_t* stream) {
   return guarded([&]() -> Status {
+    RONDE_TRY(ronde::api::check_not_forked("rondeStreamCreate"));
     RONDE_TRY(ronde::api::not_null(stream, "rondeStreamCreate", "stream"));
     *stream = new rondeStream(ronde::api::process().worker());
     return {};
@@ -31,6 +33,7 @@ rondeResult_t rondeStreamDestroy(rondeStream_t stream) {
   return guarded([&]() -> Status {
     if (stream == nullptr) return {};
     RONDE_TRY(check_stream(stream, "rondeStreamDestroy"));
+    RONDE_TRY(ronde::api::check_not_in_group(stream->stream, "rondeStreamDestroy"));
     const Status status = stream->stream.synchronize();
     delete stream;
     return status;

@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
+#include <ctime>
 #include <mutex>
 
 #include "base/fd.h"
@@ -36,7 +38,37 @@ const char* label(rondeLogLevel_t level) {
   }
 }
 
+// Whoever reads the messages may be gone: that must not end this process. The signal for it goes to the thread that
+// writes, and is taken back unless it was pending before.
+class WithoutBrokenPipe {
+ public:
+  WithoutBrokenPipe() {
+    sigemptyset(&only_);
+    sigaddset(&only_, SIGPIPE);
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &only_, &before_);
+  }
+  ~WithoutBrokenPipe() {
+    const timespec now{};
+    if (!was_pending_) {
+      while (sigtimedwait(&only_, nullptr, &now) < 0 && errno == EINTR) {
+      }
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  WithoutBrokenPipe(const WithoutBrokenPipe&) = delete;
+  WithoutBrokenPipe& operator=(const WithoutBrokenPipe&) = delete;
+
+ private:
+  sigset_t only_{};
+  sigset_t before_{};
+  bool was_pending_ = false;
+};
+
 void write_all(int fd, std::string_view text) {
+  const WithoutBrokenPipe ignoring;
   while (!text.empty()) {
     const ssize_t written = ::write(fd, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
@@ -82,8 +114,10 @@ void set_callback(rondeLogCallback_t callback, void* user) {
 Status set_file(const std::string& path) {
   std::string name = path;
   if (const size_t at = name.find("%p"); at != std::string::npos) name.replace(at, 2, std::to_string(getpid()));
-  Fd file(::open(name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  // Not blocking: a FIFO that nobody reads would keep start-up waiting for ever.
+  Fd file(::open(name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600));
   if (!file.valid()) return system_error("cannot open the log file '" + name + "' (RONDE_LOG_FILE)", errno);
+  ::fcntl(file.get(), F_SETFL, O_APPEND);
   Sink& to = sink();
   const std::scoped_lock lock(to.mutex);
   to.file = std::move(file);

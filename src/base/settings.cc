@@ -96,7 +96,7 @@ const std::array kTable = {
         "",
         0,
         kDay},
-    Row{{"RONDE_SHM_LIMIT", "67108864", "0 to 1099511627776",
+    Row{{"RONDE_SHM_LIMIT", "67108864", "0 to 1099511627776, a plain number of bytes",
          "Bytes of shared memory that a process may use; ranks beyond it use tcp."},
         &Settings::shm_limit_bytes,
         "",
@@ -142,16 +142,28 @@ std::vector<std::string_view> split(std::string_view list) {
   return parts;
 }
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
 Status set_text(const Row& row, std::string Settings::*member, std::string_view value, Settings& settings) {
   if (value.size() > kLongestValue) return refuse(row, value);
   if (!row.choices.empty()) {
     const bool list = row.choices.front() == '*';
     const std::string_view choices = row.choices.substr(list ? 1 : 0);
+    const std::string lower = lower_case(value);  // INFO and Ring are what they look like
+    value = lower;
     const auto parts = list ? split(value) : std::vector{value};
     for (const std::string_view part : parts) {
       if (part.empty() || !list_contains(choices, part)) return refuse(row, value);
     }
     if (parts.size() > 1 && list_contains(value, "auto")) return refuse(row, value);
+    settings.*member = lower;
+    return {};
   }
   settings.*member = std::string(value);
   return {};

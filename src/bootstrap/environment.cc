@@ -22,10 +22,15 @@ namespace {
 constexpr const char* kSeveralHosts =
     "For several hosts set MASTER_ADDR to the host of rank 0, MASTER_PORT or RONDE_PORT, and RONDE_SECRET_FILE to a "
     "file "
-    "of mode 0600 with at least 32 bytes that is the same on all hosts: head -c 32 /dev/urandom > FILE; chmod 600 FILE";
+    "of mode 0600 with at least 32 bytes that is the same on all hosts: (umask 077; head -c 32 /dev/urandom > FILE)";
 
 // ronderun leaves the text of the id in a sealed file of memory.
 Result<rondeUniqueId> id_from_descriptor() {
+  if (!environment_variable("RONDE_ID_FD"))
+    return Status(
+        rondeInvalidUsage,
+        "RONDE_RANK is set, as ronderun does, but not RONDE_ID_FD, which ronderun sets too. To start ranks by "
+        "hand set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT instead");
   RONDE_ASSIGN(const int fd, environment_number("RONDE_ID_FD", 0, INT_MAX));
   std::array<char, 2 * RONDE_UNIQUE_ID_TEXT_BYTES> text{};
   // pread: its position is shared with all processes that were handed the file.
@@ -163,7 +168,12 @@ Result<WorldAndId> world_from_environment(EventLoop& loop, const RendezvousOptio
 Result<WorldAndId> world_from_environment(EventLoop& loop, const RendezvousOptions& options) {
   // A fact of the process, like its environment: no object that ends earlier may count it.
   static std::atomic<uint64_t> calls{0};
-  return world_from_environment(loop, options, calls.fetch_add(1));
+  const uint64_t call = calls.fetch_add(1);
+  Result<WorldAndId> found = world_from_environment(loop, options, call);
+  // One that failed does not count: the other processes of the job have not made it either, or will try again, too.
+  uint64_t next = call + 1;
+  if (!found.ok()) calls.compare_exchange_strong(next, call);
+  return found;
 }
 
 }  // namespace ronde

@@ -86,7 +86,9 @@ Status hand_out_id(EventLoop& loop, const std::string& job, uint64_t call, const
   Result<Fd> listener = listen_abstract(socket_name(job, call), SOMAXCONN);
   if (!listener.ok()) {
     if (errno == EADDRINUSE)
-      return {rondeSystemError, fmt::format("another process is rank 0 of this job ({}) on this host already", job)};
+      return {rondeSystemError,
+              "another process is rank 0 of this job on this host already: two processes were started as rank 0, or "
+              "another job has the same launcher variables (MASTER_ADDR and MASTER_PORT)"};
     return {listener.status().code(),
             fmt::format("cannot hand out the id of this job: {}", listener.status().message())};
   }
@@ -107,7 +109,9 @@ Result<rondeUniqueId> fetch_id(const std::string& job, uint64_t call, Deadline d
       return system_error("cannot reach rank 0 of this job over a Unix socket", errno);
     }
     if (deadline.passed())
-      return Status(rondeTimedOut, fmt::format("rank 0 of this job ({}) was not found on this host", job));
+      return Status(rondeTimedOut,
+                    "rank 0 of this job was not found on this host: was it started, by the same user and with the same "
+                    "launcher variables (MASTER_ADDR and MASTER_PORT), and did it ask for its id?");
     pause_until(deadline.earlier(Deadline::after(kAgain)));
   }
 }

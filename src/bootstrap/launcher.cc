@@ -7,6 +7,7 @@
 #include <climits>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "base/settings.h"
 
@@ -118,8 +119,7 @@ Result<Launcher> from_slurm() {
 
 Result<int> environment_number(const char* variable, int least, int most) {
   const auto text = environment_variable(variable);
-  const std::string allowed = most == INT_MAX ? fmt::format("a whole number from {}", least)
-                                              : fmt::format("a whole number from {} to {}", least, most);
+  const std::string allowed = fmt::format("a whole number from {} to {}", least, most);
   if (!text) return Status(rondeInvalidUsage, fmt::format("{} is not set, but must be {}", variable, allowed));
   int value = 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
@@ -148,7 +148,17 @@ Result<std::optional<Launcher>> detect_launcher() {
   } else if (torch) {
     reading = from_torchrun;
   }
-  if (reading == nullptr) return std::optional<Launcher>();
+  if (reading == nullptr) {
+    // Half of a place is a mistake, and one that would make as many jobs of one rank as there are processes.
+    for (const auto& [set, missing] : {std::pair("RANK", "WORLD_SIZE"), std::pair("WORLD_SIZE", "RANK")}) {
+      if (!is_set(set) || is_set(missing)) continue;
+      return Status(rondeInvalidUsage, fmt::format("{}='{}' is set, but {} is not: set both (and MASTER_ADDR and "
+                                                   "MASTER_PORT, equal in all processes) to start ranks by hand, or "
+                                                   "neither for a job of one rank",
+                                                   set, text_of(set).substr(0, 80), missing));
+    }
+    return std::optional<Launcher>();
+  }
   RONDE_ASSIGN(Launcher launcher, reading());
   return std::optional<Launcher>(std::move(launcher));
 }

@@ -77,8 +77,8 @@ void MemberMachine::take_missing(Reader& reader, Time now) {
   if (!decode(reader, message) || !exchanging_) return;
   missing_ = std::move(message.ranks);
   if (!std::exchange(warn_when_answered_, false)) return;
-  warnings_.push_back(
-      fmt::format("rank {} has waited {} for {} ({})", join_.rank, waited_text(now), ranks_text(*missing_), what_));
+  warnings_.push_back(fmt::format("rank {} has waited {} in start-up ({}) for {}", join_.rank, waited_text(now), what_,
+                                  ranks_text(*missing_)));
 }
 
 void MemberMachine::closed(const Status& end) {
@@ -112,8 +112,10 @@ void MemberMachine::advance(Time now) {
 void MemberMachine::time_out(Time now) {
   const std::string missing =
       missing_ ? ranks_text(*missing_) : "the other ranks (the meeting point did not tell which)";
-  const Status why(rondeTimedOut, fmt::format("{}: waited {} for {}; start-up may take RONDE_INIT_TIMEOUT seconds",
-                                              what_, waited_text(now), missing));
+  const Status why(rondeTimedOut,
+                   fmt::format("rank {} waited {} in start-up ({}) for {}: not started, ended, or unable to reach {}? "
+                               "RONDE_INIT_TIMEOUT sets how many seconds start-up may take",
+                               join_.rank, waited_text(now), what_, missing, meeting_point_));
   report(why);  // the others would take this rank's end for a failure of its own
 }
 

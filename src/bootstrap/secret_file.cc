@@ -17,11 +17,11 @@ constexpr size_t kLeastBytes = 32;
 constexpr size_t kMostBytes = 64 << 10;
 
 Status unusable(const std::string& path, const std::string& why) {
-  return {rondeInvalidUsage,
-          fmt::format(
-              "RONDE_SECRET_FILE='{0}' {1}. Make one on one host and copy it to the others: head -c 32 /dev/urandom > "
-              "'{0}'; chmod 600 '{0}'",
-              path, why)};
+  return {
+      rondeInvalidUsage,
+      fmt::format("RONDE_SECRET_FILE='{0}' {1}. Make one on one host and copy it to the others: (umask 077; head -c "
+                  "32 /dev/urandom > '{0}')",
+                  path, why)};
 }
 
 // A key that says what the text under it is for.
@@ -40,7 +40,11 @@ Result<Secret> read_secret_file(const std::string& path) {
   if (fstat(file.get(), &about) != 0) return unusable(path, system_error("cannot be examined", errno).message());
   if (!S_ISREG(about.st_mode)) return unusable(path, "is no plain file");
   if ((about.st_mode & 077) != 0)
-    return unusable(path, fmt::format("has mode {:04o}: others than its owner can use it", about.st_mode & 07777));
+    return Status(
+        rondeInvalidUsage,
+        fmt::format("RONDE_SECRET_FILE='{0}' has mode {1:04o}: others than its owner can use it. If nobody has "
+                    "read it, chmod 600 '{0}'; else make a new one",
+                    path, about.st_mode & 07777));
 
   Bytes content(kMostBytes + 1);
   size_t size = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "runtime/communicator_setup.h"
 #include "runtime/process.h"
 
@@ -46,6 +47,10 @@ auto Communicator::with_task(const OperationArgs& args, Use use) {
   const uint32_t sequence = next_sequence_++;
   const Reduction reduction = Reduction::of(args.type, args.op, context_.nranks, float32_partials_);
   const plan::Choice choice = plan::choose(parts_.layout, parts_.requested, args.bytes());
+  if (log::enabled(rondeLogTrace)) {
+    log::trace("rank {} of {}: {} by {}", context_.rank, context_.nranks, describe(args, sequence),
+               plan::algorithm_name(choice.algorithm));
+  }
   switch (choice.algorithm) {
     case plan::Algorithm::line:
       return use.template operator()<LineTask>(context_, args, sequence, reduction, parts_.windows);

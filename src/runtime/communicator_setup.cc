@@ -44,16 +44,24 @@ class Setup {
   Status run_steps() {
     RONDE_TRY(read_request());
     RONDE_TRY(open_endpoints());
+    trace("joined; tells what it is");
     RONDE_TRY(exchange_facts());
     RONDE_TRY(make_own_memory());
+    trace("finds out whom it reaches");
     RONDE_TRY(reach_and_choose());
     describe_layout();
     RONDE_TRY(check_request());
+    trace("makes its links");
     RONDE_TRY(connect());
-    RONDE_TRY(parts_.rendezvous->exchange("ready", {}, deadline_));
+    RONDE_TRY(parts_.rendezvous->exchange("ready?", {}, deadline_));
     parts_.memory_share = std::move(memory_share_);
     log_choice();
+    trace("is ready");
     return {};
+  }
+
+  void trace(std::string_view step) const {
+    log::trace("rank {} of {}: start-up: {}", parts_.options.rank, parts_.options.nranks, step);
   }
 
   [[nodiscard]] size_t rank() const { return static_cast<size_t>(parts_.options.rank); }
@@ -104,7 +112,7 @@ class Setup {
                    topology::CpuAllowance::of_this_process(),
                    {}};
     for (const auto& endpoint : endpoints_) mine.endpoints.push_back(endpoint ? endpoint->facts() : Bytes());
-    RONDE_ASSIGN(std::vector<Bytes> all, parts_.rendezvous->exchange("facts", write_facts(mine), deadline_));
+    RONDE_ASSIGN(std::vector<Bytes> all, parts_.rendezvous->exchange("who is there", write_facts(mine), deadline_));
     RONDE_ASSIGN(facts_, read_all_facts(all, parts_.options.rank, transports_.size()));
     number_hosts();
     return {};
@@ -152,7 +160,8 @@ class Setup {
       }
       for (size_t other = 0; other < nranks(); ++other) settled_[other] = settled_[other] || reached[i][other];
     }
-    RONDE_ASSIGN(const std::vector<Bytes> all, parts_.rendezvous->exchange("reach", write_reach(reached), deadline_));
+    RONDE_ASSIGN(const std::vector<Bytes> all,
+                 parts_.rendezvous->exchange("who reaches whom", write_reach(reached), deadline_));
     RONDE_ASSIGN(choice_, TransportChoice::among(all, transports_.size(), parts_.options.settings.transport));
     parts_.transport_of.resize(nranks());
     parts_.peers.resize(nranks());
@@ -302,7 +311,7 @@ class Setup {
     std::string text;
     for (const auto& [name, count] : pairs) text += fmt::format(" {} x {}", count, name);
     log::info("rank 0 of {}: {}; transports to the others:{}; ring order {}", nranks(),
-              parts_.layout.windows ? "all ranks share memory" : "several nodes", text,
+              parts_.layout.windows ? "all ranks share memory" : "not all ranks share memory", text,
               fmt::join(parts_.ring.order, " "));
   }
 

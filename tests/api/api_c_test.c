@@ -114,6 +114,29 @@ static void test_wrong_arguments(rondeComm_t comm, float* buffer) {
   NEED(rondeGroupEnd() == rondeInvalidArgument); /* nothing of the group was started */
 }
 
+/* What an open group names must live until its end. */
+static void test_lives_in_group(rondeComm_t* comms, rondeStream_t stream, float* buffer) {
+  NEED(rondeGroupStart() == rondeSuccess);
+  NEED(rondeAllReduce(buffer, buffer, 1, rondeFloat, rondeSum, comms[0], stream) == rondeSuccess);
+  NEED(rondeAllReduce(buffer + 1, buffer + 1, 1, rondeFloat, rondeSum, comms[1], NULL) == rondeSuccess);
+  NEED(rondeCommDestroy(comms[0]) == rondeInvalidUsage);
+  NEED(rondeCommFinalize(comms[1]) == rondeInvalidUsage);
+  NEED(rondeStreamDestroy(stream) == rondeInvalidUsage);
+  NEED(strstr(rondeGetLastError(NULL), "rondeGroupEnd") != NULL);
+  NEED(rondeGroupEnd() == rondeSuccess);
+  NEED(rondeStreamSynchronize(stream) == rondeSuccess);
+}
+
+/* To be in progress is no error: the text of the one before stays. */
+static void test_query_keeps_last_error(rondeStream_t stream, rondeComm_t* comms, float* buffer) {
+  NEED(rondeAllReduce(NULL, buffer, 1, rondeFloat, rondeSum, comms[0], stream) == rondeInvalidArgument);
+  NEED(rondeAllReduce(buffer, buffer, 1, rondeFloat, rondeSum, comms[0], stream) == rondeSuccess);
+  NEED(rondeStreamQuery(stream) == rondeInProgress); /* the other rank has not called */
+  NEED(strstr(rondeGetLastError(NULL), "sendbuff") != NULL);
+  NEED(rondeAllReduce(buffer + 1, buffer + 1, 1, rondeFloat, rondeSum, comms[1], NULL) == rondeSuccess);
+  NEED(rondeStreamSynchronize(stream) == rondeSuccess);
+}
+
 static void test_questions(rondeComm_t comm) {
   int value = -1;
   NEED(rondeCommCount(comm, &value) == rondeSuccess && value == kRanks);
@@ -147,6 +170,8 @@ static void test_two_ranks(void) {
   reduce_in_group(comms, streams, input, output);
   test_wrong_arguments(comms[0], input[0]);
   test_questions(comms[0]);
+  test_lives_in_group(comms, streams[0], output[0]);
+  test_query_keeps_last_error(streams[0], comms, output[0]);
   reduce_in_group(comms, NULL, input, output);
   for (int rank = 0; rank < kRanks; ++rank) {
     NEED(rondeCommDestroy(comms[rank]) == rondeSuccess);
@@ -203,6 +228,14 @@ static void test_fork(void) {
     in_child = 1;
     NEED(rondeAllReduce(&value, &value, 1, rondeFloat, rondeSum, comm, NULL) == rondeInvalidUsage);
     NEED(strstr(rondeGetLastError(NULL), "fork") != NULL);
+    /* Nothing that would need the parent's threads begins. */
+    rondeUniqueId id = {{0}};
+    rondeWorld_t world = {sizeof(world), 0, 0, 0, 0};
+    NEED(rondeGetUniqueId(&id) == rondeInvalidUsage);
+    NEED(rondeGetWorldFromEnv(&world, &id) == rondeInvalidUsage);
+    NEED(rondeCommInitRank(&comm, 1, id, 0) == rondeInvalidUsage);
+    NEED(rondeCommInitAll(&comm, 1, NULL) == rondeInvalidUsage);
+    NEED(rondeStreamCreate(&stream) == rondeInvalidUsage);
     exit(0);
   }
   int status = -1;

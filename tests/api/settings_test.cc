@@ -38,7 +38,8 @@ TEST_CASE("choices are the known words") {
   CHECK(refused("RONDE_TRANSPORT", "rdma"));
   Settings settings;
   CHECK(settings.set("RONDE_TRANSPORT", "shm,tcp").ok());
-  CHECK(settings.set("RONDE_ALGO", "two_shot").ok());
+  CHECK(settings.set("RONDE_ALGO", "Two_Shot").ok());
+  CHECK(settings.algorithm == "two_shot");
 }
 
 TEST_CASE("a message shows the beginning of a long value only") {

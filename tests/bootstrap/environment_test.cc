@@ -211,7 +211,25 @@ TEST_CASE("case_29_numbers: a wrong number names its variable and what is allowe
                                           Catch::Contains("from 0 to 3"));
   }
   CHECK_THAT(message_in({{"RONDE_RANK", "0"}}), Catch::Contains("RONDE_NRANKS is not set"));
-  CHECK_THAT(message_in({{"RONDE_RANK", "0"}, {"RONDE_NRANKS", "2"}}), Catch::Contains("RONDE_ID_FD is not set"));
+  CHECK_THAT(message_in({{"RONDE_RANK", "0"}, {"RONDE_NRANKS", "2"}}),
+             Catch::Contains("not RONDE_ID_FD") && Catch::Contains("WORLD_SIZE"));
+}
+
+TEST_CASE("Half a place is an error, not a job of one rank") {
+  CHECK_THAT(message_in({{"RANK", "1"}}), Catch::StartsWith("5 RANK='1' is set, but WORLD_SIZE is not"));
+  CHECK_THAT(message_in({{"WORLD_SIZE", "2"}}), Catch::StartsWith("5 WORLD_SIZE='2' is set, but RANK is not"));
+}
+
+TEST_CASE("A call that failed does not count: the next one gets the id") {
+  const std::string outcome =
+      Child({{"RANK", "0"}, {"WORLD_SIZE", "1"}}, [] {
+        EventLoop loop;
+        setenv("RANK", "7", 1);
+        const bool failed = !world_from_environment(loop, loopback_options()).ok();
+        setenv("RANK", "0", 1);
+        return std::to_string(failed) + std::to_string(world_from_environment(loop, loopback_options()).ok());
+      }).outcome();
+  CHECK(outcome == "11");
 }
 
 TEST_CASE("ronderun hands over the id in a file of memory, once") {

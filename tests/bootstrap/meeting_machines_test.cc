@@ -208,7 +208,7 @@ TEST_CASE("A rank that has joined but does not take part is named too") {
   meeting.begin(0, "part", Milliseconds(100));
   meeting.begin(2, "part", Milliseconds(100));
   meeting.pass(Milliseconds(100));
-  CHECK_THAT(meeting[0].take_result().status().message(), Catch::Contains("for rank 1;"));
+  CHECK_THAT(meeting[0].take_result().status().message(), Catch::Contains("for rank 1:"));
   CHECK_THAT(message_of(meeting[1].failure()), Catch::Contains("rank 0 (pid 4000 on host node-a)"));
 }
 

@@ -52,6 +52,12 @@ def wait_until(condition, seconds=4.0):
     return bool(condition())
 
 
+def agent_of(job):
+    """The process of ronderun that runs the ranks of this host."""
+    with open(f"/proc/{job.pid}/task/{job.pid}/children", encoding="utf-8") as file:
+        return int(file.read().split()[0])
+
+
 class RonderunTest(unittest.TestCase):
     def setUp(self):
         self.marker = f"7{os.getpid()}{time.monotonic_ns() % 10**9}"
@@ -113,6 +119,8 @@ class CommandLine(RonderunTest):
             (["true"], "how many ranks"),
             (["--rank", "2", "true"], "--rank"),
             (["-n", "3", "-H", "a:2", "true"], "3 ranks do not fit the 2 slots"),
+            (["-n", "2", "A=b", "true"], "-x A=b"),
+            (["-n", "2", "-x", "RONDE_RANK=1", "true"], "ronderun sets this variable itself"),
         ]:
             result = self.run_ronderun(*arguments)
             self.assertEqual((result.returncode, result.stdout), (2, ""), arguments)
@@ -347,8 +355,7 @@ class Survivors(RonderunTest):
 
     def test_agent_is_killed(self):
         job = self.start_family()
-        with open(f"/proc/{job.pid}/task/{job.pid}/children", encoding="utf-8") as file:
-            os.kill(int(file.read().split()[0]), signal.SIGKILL)
+        os.kill(agent_of(job), signal.SIGKILL)
         _, error = job.communicate(timeout=10)
         self.assertEqual(job.returncode, 1)
         self.assertIn("signal 9", error)
@@ -373,7 +380,8 @@ class Signals(RonderunTest):
             job = self.running_job(f"trap 'echo {name}; exit 0' {name}; READY; {self.sleeper()} & wait")
             job.send_signal(number)
             out, error = job.communicate(timeout=10)
-            self.assertEqual((job.returncode, out, error), (-number, f"{name}\n{name}\n", ""))
+            self.assertEqual((job.returncode, out), (-number, f"{name}\n{name}\n"))
+            self.assertRegex(error, r"^ronderun: .*: ending 2 ranks; .*--grace\)\n$")
 
     def test_second_interrupt_kills(self):
         job = self.running_job(f"trap '' INT TERM; READY; while :; do {self.sleeper()}; done", "--grace", "60")
@@ -441,6 +449,20 @@ class Limits(RonderunTest):
         result = self.run_ronderun("-n", "40", "true", preexec_fn=self.limit(64, 64))
         self.assertEqual(result.returncode, 1)
         self.assertRegex(result.stderr, r"limit is 64; raise it with 'ulimit -n \d+'")
+
+
+    def test_too_few_open_files(self):
+        for files in range(4, 24):
+            with self.subTest(files=files):
+                result = self.run_ronderun("-n", "2", "true", preexec_fn=self.limit(files, files))
+                self.assertNotEqual(result.returncode, 0)
+                self.assertTrue(result.stderr)
+
+    def test_a_stopped_agent_does_not_stop_the_end(self):
+        job = self.start("-n", "2", "--timeout", "1", "sh", "-c", self.sleeper())
+        self.assertTrue(wait_until(lambda: len(processes_with(self.marker)) >= 2))
+        os.kill(agent_of(job), signal.SIGSTOP)
+        self.assertEqual(job.wait(timeout=10), 124)
 
 
 class Hosts(RonderunTest):

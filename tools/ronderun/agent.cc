@@ -24,7 +24,9 @@ constexpr int kMaxDrains = 17;  // a pipe holds 16 pages, which have at most 64 
 
 std::string why_not_run(const std::string& name, const std::string& host, int error) {
   if (error == ENOENT && name.find('/') == std::string::npos) {
-    return fmt::format("there is no program '{}' on {}: no folder of PATH has it; name it with its path", name, host);
+    const bool here = access(name.c_str(), X_OK) == 0;
+    return fmt::format("there is no program '{}' on {}: no folder of PATH has it; {}", name, host,
+                       here ? fmt::format("for the one in this folder write ./{}", name) : "name it with its path");
   }
   return fmt::format("cannot run '{}' on {}: {}", name, host, strerror(error));
 }

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 
 #include "base/settings.h"
 #include "ronderun/agent.h"
@@ -47,7 +48,12 @@ Result<AgentProcess> fork_agent(const Inherited& inherited) {
     pipes.from_reading.reset();
     pipes.errors_reading.reset();
     pipes.errors_writing.reset();
-    _exit(Agent(std::move(pipes.to_reading), std::move(pipes.from_writing), inherited).run());
+    try {
+      _exit(Agent(std::move(pipes.to_reading), std::move(pipes.from_writing), inherited).run());
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "ronderun: the process that runs the ranks of this host failed: {}\n", error.what());
+      _exit(1);
+    }
   }
   return AgentProcess{pid, std::move(pipes.from_reading), std::move(pipes.to_writing), Fd()};
 }
@@ -98,6 +104,7 @@ void AgentLink::send(FrameType type, ByteView body) { channel_.send(make_frame(t
 void AgentLink::pause(bool paused) { channel_.pause(paused); }
 
 void AgentLink::end_ranks(int number, Milliseconds grace) {
+  if (!exited_) kill(process_.pid, SIGCONT);  // somebody may have stopped it
   if (greeting_.state() != GreetingFinder::State::found) {
     if (!exited_) kill(process_.pid, SIGTERM);
     return;
@@ -108,6 +115,7 @@ void AgentLink::end_ranks(int number, Milliseconds grace) {
 }
 
 void AgentLink::kill_ranks() {
+  if (!exited_) kill(process_.pid, SIGCONT);
   if (greeting_.state() == GreetingFinder::State::found) {
     send(FrameType::kill);
   } else if (!exited_) {

@@ -241,6 +241,10 @@ void Coordinator::signalled(int number) {
 void Coordinator::interrupted(int number) {
   output_.discard_when_full();
   if (!ending_) {
+    output_.message(fmt::format("{}: ending {} {}; what is left after {} s is killed (--grace)",
+                                number == SIGINT ? "interrupted" : strsignal(number), options_.nranks - ranks_ended_,
+                                options_.nranks - ranks_ended_ == 1 ? "rank" : "ranks",
+                                static_cast<double>(options_.grace.count()) / 1000));
     end_job({0, number}, number);
   } else if (number == SIGINT || number == SIGQUIT) {
     outcome_ = {0, number};

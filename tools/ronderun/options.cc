@@ -28,9 +28,10 @@ by --env go along.
 
 Exit status: 0 if every rank ended with 0; else that of the rank that failed first, which is named (128 + number when it
 was killed by a signal); 124 after --timeout, 126 or 127 if PROGRAM cannot be executed or found, 2 for a wrong command
-line, 1 if the job could not be started or a host was lost.
+line, 1 if the job could not be started or a host was lost. Interrupted (Ctrl-C) or terminated it ends the ranks and then
+itself by the same signal; a second Ctrl-C kills them at once.
 
-Example: ronderun -n 4 --prefix build/bin/allreduce_perf -b 8 -e 64M
+Example: ronderun -n 4 build/release/bin/allreduce_perf -b 8 -e 64M -f 2
 )";
 
 class Formatter : public CLI::Formatter {
@@ -84,6 +85,12 @@ Status read_environment(const std::vector<std::string>& texts, Options& options)
     const auto equals = text.find('=');
     const std::string name = text.substr(0, equals);
     if (name.empty()) return {rondeInvalidArgument, fmt::format("--env '{}': no name; write NAME=VALUE", text)};
+    for (const char* own : {"RONDE_RANK", "RONDE_NRANKS", "RONDE_LOCAL_RANK", "RONDE_LOCAL_NRANKS", "RONDE_ID_FD"}) {
+      if (name == own) {
+        return {rondeInvalidArgument,
+                fmt::format("--env {}: ronderun sets this variable itself, for each rank to another value", name)};
+      }
+    }
     if (equals != std::string::npos) {
       options.environment.emplace_back(name, text.substr(equals + 1));
       continue;
@@ -140,6 +147,11 @@ Status take_command(std::vector<std::string> rest, Options& options) {
     rest.erase(rest.begin());
   } else if (!rest.empty() && rest.front().starts_with('-')) {
     return {rondeInvalidArgument, fmt::format("there is no option '{}'", rest.front())};
+  }
+  if (!rest.empty() && rest.front().find('=') != std::string::npos && rest.front().find('/') == std::string::npos) {
+    return {rondeInvalidArgument, fmt::format("'{0}' is no program; a variable for the ranks is given by -x {0}, or "
+                                              "before ronderun",
+                                              rest.front())};
   }
   if (rest.empty() || rest.front().empty()) {
     return {rondeInvalidArgument, "which program? Name it after the options, as in 'ronderun -n 4 PROGRAM'"};

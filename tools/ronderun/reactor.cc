@@ -3,11 +3,15 @@
 #include <sys/epoll.h>
 
 #include <array>
+#include <cerrno>
 #include <climits>
+#include <system_error>
 
 namespace ronde::launcher {
 
-Reactor::Reactor() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {}
+Reactor::Reactor() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+  if (!epoll_.valid()) throw std::system_error(errno, std::generic_category(), "no epoll descriptor");
+}
 
 bool Reactor::watch_input(int fd, Handler handler) { return watch(fd, EPOLLIN, std::move(handler)); }
 bool Reactor::watch_output(int fd, Handler handler) { return watch(fd, EPOLLOUT, std::move(handler)); }

@@ -18,8 +18,7 @@ class Reactor {
   using Handler = std::function<void()>;
   using TimerId = std::pair<Time, uint64_t>;
 
-  Reactor();
-  [[nodiscard]] bool valid() const { return epoll_.valid(); }
+  Reactor();  // throws std::system_error: no more descriptors
 
   // Calls the handler while fd is readable (or at its end). False if fd cannot be waited for: a file, always ready.
   bool watch_input(int fd, Handler handler);

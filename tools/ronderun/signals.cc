@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <system_error>
 
 namespace ronde::launcher {
 namespace {
@@ -63,9 +65,10 @@ Inherited take_over() {
 SignalSource::SignalSource(Reactor& reactor, std::initializer_list<int> numbers, std::function<void(int)> received)
     : reactor_(reactor), received_(std::move(received)) {
   const sigset_t set = without_ignored(set_of(numbers));
-  sigprocmask(SIG_BLOCK, &set, nullptr);
   fd_ = Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  reactor_.watch_input(fd_.get(), [this] { read_some(); });
+  if (!fd_.valid() || !reactor_.watch_input(fd_.get(), [this] { read_some(); }))
+    throw std::system_error(errno, std::generic_category(), "no descriptor for signals");
+  sigprocmask(SIG_BLOCK, &set, nullptr);  // only now: what came before takes its usual effect
 }
 
 SignalSource::~SignalSource() { reactor_.forget(fd_.get()); }

@@ -19,6 +19,7 @@ Inherited take_over();
 
 class SignalSource {
  public:
+  // Throws std::system_error: no more descriptors.
   SignalSource(Reactor& reactor, std::initializer_list<int> numbers, std::function<void(int)> received);
   ~SignalSource();
   SignalSource(const SignalSource&) = delete;
