@@ -221,11 +221,10 @@ CommandLine parse_command_line(const std::string& program, const std::string& de
   try {
     app.parse(argc, argv);
     if (const std::vector<std::string> unknown = app.remaining(); !unknown.empty()) {
-      const bool flag = unknown.front().starts_with('-');
-      throw CLI::ParseError(
-          fmt::format("{} \"{}\"", flag ? "there is no flag" : "nothing is expected before or instead of",
-                      unknown.front()),
-          2);
+      const std::string& first = unknown.front();
+      throw CLI::ParseError(first.starts_with('-') ? fmt::format("there is no flag \"{}\"", first)
+                                                   : fmt::format("\"{}\" belongs to no flag", first),
+                            2);
     }
     for (std::size_t i = 0; i < refused.size(); ++i) {
       if (refused[i]->count() == 0) continue;
