@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/proof.h"
+#include "base/shared_word.h"
 #include "base/socket.h"
 
 namespace ronde {
@@ -25,7 +26,7 @@ struct Stream {
 // rondePeerUnreachable when every address has failed (one that does not answer at all does so after 9 s), rondeTimedOut at
 // the deadline. The error lists each address with its reason. `whom` names the other side in it: "rank 3", "the root".
 Result<Stream> dial(const std::vector<SocketAddress>& addresses, const Secret& secret, const Claim& claim,
-                    std::string_view whom, bool retry_refused, Deadline deadline);
+                    std::string_view whom, bool retry_refused, Deadline deadline, const OnceFlag* stop = nullptr);
 
 // Takes in connections on a listener. Not blocking: the owner polls poll_fd() and calls advance().
 // Bounds: at most 64 unproved connections at a time (the oldest gives way, once it is 100 ms old; further ones wait in the

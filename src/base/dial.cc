@@ -20,6 +20,7 @@ constexpr Milliseconds kSilentLimit{9'000};  // five packets of the kernel's sch
 // An acceptor that is full closes connections before their proof: that is no refusal until it has happened often.
 constexpr int kClosedLimit = 20;
 constexpr Milliseconds kClosedAgain{150};
+constexpr Milliseconds kStopPoll{50};  // how often it is asked whether to stop
 constexpr int kLongestPoll = 60'000;
 
 // One address and the connection on its way to it.
@@ -55,12 +56,13 @@ class Dialler {
   }
 
   // True once a connection is proved; false when every address has failed or the deadline has passed.
-  Result<bool> run(Deadline deadline) {
+  Result<bool> run(Deadline deadline, const OnceFlag* stop) {
     while (true) {
       const Time now = Clock::now();
       for (Attempt& attempt : attempts_) RONDE_TRY(follow_clock(attempt, now));
-      if (all_failed() || deadline.passed(now)) return false;
-      wait(deadline, now);
+      const bool stopped = stop != nullptr && stop->is_set();
+      if (all_failed() || deadline.passed(now) || stopped) return false;
+      wait(stop == nullptr ? deadline : deadline.earlier(Deadline::at(now + kStopPoll)), now);
       for (size_t i = 0; i < attempts_.size(); ++i) {
         if (!ready_[i]) continue;
         follow_connection(attempts_[i]);
@@ -224,10 +226,10 @@ std::string family_hint(const std::vector<SocketAddress>& addresses) {
 }  // namespace
 
 Result<Stream> dial(const std::vector<SocketAddress>& addresses, const Secret& secret, const Claim& claim,
-                    std::string_view whom, bool retry_refused, Deadline deadline) {
+                    std::string_view whom, bool retry_refused, Deadline deadline, const OnceFlag* stop) {
   const Time start = Clock::now();
   Dialler dialler(addresses, secret, claim, retry_refused);
-  RONDE_ASSIGN(const bool proved, dialler.run(deadline));
+  RONDE_ASSIGN(const bool proved, dialler.run(deadline, stop));
   if (proved) return dialler.take_winner();
   const bool all_failed = dialler.all_failed();
   const double waited = std::chrono::duration<double>(Clock::now() - start).count();

@@ -60,6 +60,16 @@ inline void store_before_publish(std::atomic<uint32_t>& word, uint32_t value) {
   word.store(value, std::memory_order_relaxed);
 }
 
+// publish and observe for words on which nobody sleeps (logs, positions): release and acquire are enough.
+template <typename T>
+void publish_unwatched(std::atomic<T>& word, T value) {
+  word.store(value, std::memory_order_release);
+}
+template <typename T>
+[[nodiscard]] T observe_unwatched(const std::atomic<T>& word) {
+  return word.load(std::memory_order_acquire);
+}
+
 // "I am about to sleep." The look at the awaited word must come after this, in program order.
 inline void announce_sleep(SleepWord& word, uint32_t waits_for) {
   word.waits_for.store(waits_for, std::memory_order_seq_cst);

@@ -19,7 +19,9 @@ constexpr Milliseconds kMissingWarning{10'000};
 // What the ranks share. Any thread.
 class Meeting {
  public:
-  explicit Meeting(size_t nranks) : members_(nranks) {
+  explicit Meeting(size_t nranks)
+      : members_(nranks),
+        judge_(static_cast<uint32_t>(nranks), [](uint32_t rank) { return fmt::format("rank {}", rank); }) {
     for (Member& member : members_) member.watch = std::make_shared<FailureWatch>();
   }
 
@@ -43,8 +45,6 @@ class Meeting {
     return *table_;
   }
 
-  [[nodiscard]] FailureWatch& watch_of(size_t rank) { return *members_[rank].watch; }
-
   void report(size_t rank, const Status& why) {
     std::unique_lock lock(mutex_);
     Member& self = members_[rank];
@@ -54,14 +54,36 @@ class Meeting {
     fail(lock, {why.code(), fmt::format("rank {}: {}", rank, why.message())}, rank);
   }
 
-  void leave(size_t rank) {
+  void watch(size_t rank, Watcher watcher) {
+    std::shared_ptr<FailureWatch> watch;
+    {
+      const std::scoped_lock lock(mutex_);
+      members_[rank].position = std::move(watcher.position);
+      members_[rank].late = std::move(watcher.late);
+      watch = members_[rank].watch;
+    }
+    watch->set(std::move(watcher.failed));
+  }
+
+  void waiting(size_t rank, const CallNote& call, bool ask_others) {
+    std::unique_lock lock(mutex_);
+    if (members_[rank].state != State::present || failure_) return;
+    judge_.waiting(static_cast<uint32_t>(rank), call, ask_others, Clock::now());
+    pass_on_judgement(lock);
+  }
+
+  void leave(size_t rank, uint32_t begun) {
     std::unique_lock lock(mutex_);
     Member& self = members_[rank];
     if (self.state == State::present) {
       self.state = State::left;
       changed_.notify_all();
-      if (parts_ > (self.part ? 1u : 0u))
+      if (parts_ > (self.part ? 1u : 0u)) {
         fail(lock, {rondeRemoteError, fmt::format("rank {} left while others still waited for it", rank)}, rank);
+      } else {
+        judge_.left(static_cast<uint32_t>(rank), begun);
+        pass_on_judgement(lock);
+      }
     }
     const std::shared_ptr<FailureWatch> watch = self.watch;
     if (lock.owns_lock()) lock.unlock();
@@ -86,7 +108,24 @@ class Meeting {
     std::optional<Bytes> part;  // of the round in progress
     std::optional<Status> own_failure;
     std::shared_ptr<FailureWatch> watch;
+    std::function<Position(uint32_t)> position;
+    std::function<void(LateNote)> late;
   };
+
+  // With the lock, left without it where somebody had to be told. All that live answer at once.
+  void pass_on_judgement(std::unique_lock<std::mutex>& lock) {
+    const Time now = Clock::now();
+    for (const Judge::Question& question : judge_.take_questions()) {
+      const Member& asked = members_[question.rank];
+      const bool answers = asked.state == State::present && asked.position;
+      judge_.answered(question.rank, question.sequence, answers ? asked.position(question.sequence) : Position(), now);
+    }
+    for (const Judge::Notice& notice : judge_.take_notices()) {
+      const Member& told = members_[notice.rank];
+      if (told.state == State::present && told.late) told.late(notice.note);
+    }
+    if (const std::optional<Status> verdict = judge_.take_verdict()) fail(lock, *verdict, members_.size());
+  }
 
   // Why this rank cannot (go on to) exchange.
   Status obstacle_for(const Member& self, std::string_view what) const {
@@ -152,6 +191,7 @@ class Meeting {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Member> members_;
+  Judge judge_;
   size_t parts_ = 0;  // handed in, of the round in progress
   uint64_t round_ = 0;
   std::shared_ptr<std::vector<Bytes>> table_;  // of the last complete round
@@ -168,9 +208,10 @@ class LocalRendezvous final : public Rendezvous {
   Result<std::vector<Bytes>> exchange(std::string_view what, ByteView mine, Deadline deadline) override {
     return meeting_->exchange(rank_, what, mine, deadline);
   }
-  void watch(std::function<void(Status)> on_failure) override { meeting_->watch_of(rank_).set(std::move(on_failure)); }
+  void watch(Watcher watcher) override { meeting_->watch(rank_, std::move(watcher)); }
+  void waiting(const CallNote& call, bool ask_others) override { meeting_->waiting(rank_, call, ask_others); }
   void report(const Status& why) override { meeting_->report(rank_, why); }
-  void leave() override { meeting_->leave(rank_); }
+  void leave(uint32_t begun) override { meeting_->leave(rank_, begun); }
 
  private:
   std::shared_ptr<Meeting> meeting_;

@@ -89,10 +89,26 @@ class MemberSource final : public EventSource {
     wake();
   }
 
-  void leave() {
+  void waiting(const CallNote& call, bool ask_others) {
+    const std::scoped_lock lock(mutex_);
+    machine_.waiting(call, ask_others);
+    work(Clock::now());
+    wake();
+  }
+
+  void watch(Watcher watcher) {
     {
       const std::scoped_lock lock(mutex_);
-      machine_.leave();
+      position_ = std::move(watcher.position);
+      late_ = std::move(watcher.late);
+    }
+    watch_.set(std::move(watcher.failed));
+  }
+
+  void leave(uint32_t begun) {
+    {
+      const std::scoped_lock lock(mutex_);
+      machine_.leave(begun);
       work(Clock::now());
       wake();
     }
@@ -121,6 +137,7 @@ class MemberSource final : public EventSource {
         retry_interrupted([&] { return ::read(wakeup_.get(), &ignored, sizeof ignored); });
     if (!machine_.ended()) read(now);
     machine_.advance(now);
+    tell_watcher();
     for (const std::string& warning : machine_.take_warnings()) log::warn("{}", warning);
     for (SharedMessage& message : machine_.take_messages()) connection_.send(std::move(message));
     connection_.flush();
@@ -129,6 +146,17 @@ class MemberSource final : public EventSource {
     if (!machine_.ended() && connection_.has_unsent() != watches_output_) {
       watches_output_ = !watches_output_;
       control(EPOLL_CTL_MOD, connection_.fd(), kSocketKey, watches_output_ ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    }
+  }
+
+  // With the mutex: leave() waits for it, so the watcher is not called after that.
+  void tell_watcher() {
+    const std::vector<uint32_t> questions = machine_.take_questions();
+    const std::vector<LateNote> notes = machine_.take_late_notes();
+    if (machine_.has_left()) return;
+    for (const uint32_t sequence : questions) machine_.answer(sequence, position_ ? position_(sequence) : Position());
+    for (const LateNote& note : notes) {
+      if (late_) late_(note);
     }
   }
 
@@ -169,6 +197,8 @@ class MemberSource final : public EventSource {
   bool watches_output_ = false;
   bool said_goodbye_ = false;
   bool refused_ = false;  // a failure was told, not concluded from the connection's end
+  std::function<Position(uint32_t)> position_;
+  std::function<void(LateNote)> late_;
   FailureWatch watch_;
 };
 
@@ -192,14 +222,15 @@ class RemoteRendezvous final : public Rendezvous {
     return result;
   }
 
-  void watch(std::function<void(Status)> on_failure) override {
-    source_->failure_watch().set(std::move(on_failure));
+  void watch(Watcher watcher) override {
+    source_->watch(std::move(watcher));
     if (std::exchange(watching_, true)) return;
     if (const Status added = loop_.add(source_); !added.ok()) source_->failure_watch().fire(added);
   }
 
   void report(const Status& why) override { source_->report(why); }
-  void leave() override { source_->leave(); }
+  void waiting(const CallNote& call, bool ask_others) override { source_->waiting(call, ask_others); }
+  void leave(uint32_t begun) override { source_->leave(begun); }
 
  private:
   EventLoop& loop_;

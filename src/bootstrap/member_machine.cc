@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/shared_word.h"
+
 namespace ronde {
 namespace {
 
@@ -46,20 +48,60 @@ void MemberMachine::received(ByteView message, Time now) {
     case MessageKind::welcome: joined_ = true; return;
     case MessageKind::table: return take_table(reader);
     case MessageKind::missing: return take_missing(reader, now);
-    case MessageKind::closing:
-      closing_ = true;
-      if (exchanging_ || !joined_)
-        fail({rondePeerLost, fmt::format("the process that holds the meeting point ({}) has ended before all had met",
-                                         meeting_point_)});
+    case MessageKind::closing: return take_closing(reader);
+    case MessageKind::question: {
+      QuestionMessage question;
+      if (!decode(reader, question)) return fail_unknown();
+      questions_.push_back(question.sequence);
       return;
+    }
+    case MessageKind::late: {
+      LateNote note;
+      if (!decode(reader, note)) return fail_unknown();
+      late_notes_.push_back(std::move(note));
+      return;
+    }
     case MessageKind::refused:
     case MessageKind::failure:
       if (decode_status(reader, told)) return fail(told);
       [[fallthrough]];
-    default:
-      fail({rondeInternalError,
-            fmt::format("the meeting point ({}) sent a message that this rank does not know", meeting_point_)});
+    default: fail_unknown();
   }
+}
+
+void MemberMachine::fail_unknown() {
+  fail({rondeInternalError,
+        fmt::format("the meeting point ({}) sent a message that this rank does not know", meeting_point_)});
+}
+
+// From now on nobody compares what the ranks do; what the root knew last is all there is.
+void MemberMachine::take_closing(Reader& reader) {
+  ClosingMessage closing;
+  if (!decode(reader, closing)) return fail_unknown();
+  closing_ = true;
+  departures_ = std::move(closing.left);
+  if (exchanging_ || !joined_)
+    return fail(
+        {rondePeerLost,
+         fmt::format("the process that holds the meeting point ({}) has ended before all had met", meeting_point_)});
+  check_departures();
+}
+
+void MemberMachine::waiting(const CallNote& call, bool ask_others) {
+  waits_in_ = call;
+  if (closing_) return check_departures();
+  if (!ended_ && !left_ && !failure_) messages_.push_back(encode(WaitingMessage{call, ask_others}));
+}
+
+void MemberMachine::check_departures() {
+  for (const auto& [rank, begun] : departures_) {
+    if (!waits_in_ || reached(begun, waits_in_->sequence)) continue;
+    return fail(left_too_early(fmt::format("rank {}", rank), begun, fmt::format("rank {}", join_.rank), *waits_in_));
+  }
+}
+
+void MemberMachine::answer(uint32_t asked, const Position& position) {
+  if (!ended_ && !left_ && !closing_) messages_.push_back(encode(AnswerMessage{asked, position}));
 }
 
 void MemberMachine::take_table(Reader& reader) {
@@ -126,10 +168,10 @@ void MemberMachine::report(const Status& why) {
   if (exchanging_) end_exchange(why);
 }
 
-void MemberMachine::leave() {
+void MemberMachine::leave(uint32_t begun) {
   if (left_) return;
   left_ = true;
-  if (!ended_) messages_.push_back(encode(MessageKind::leave));
+  if (!ended_) messages_.push_back(encode(LeaveMessage{begun}));
   if (exchanging_) end_exchange({rondeAborted, fmt::format("{}: this rank has said goodbye meanwhile", what_)});
 }
 

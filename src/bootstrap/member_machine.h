@@ -26,7 +26,11 @@ class MemberMachine {
   void closed(const Status& end);
   void advance(Time now);
   void report(const Status& why);
-  void leave();
+  // begun: operations, by which the others know whether they still need this rank.
+  void leave(uint32_t begun);
+  // This rank has waited for long in a call.
+  void waiting(const CallNote& call, bool ask_others);
+  void answer(uint32_t asked, const Position& position);
 
   // True once the exchange has its result.
   [[nodiscard]] bool exchange_ended() const { return !exchanging_; }
@@ -39,7 +43,10 @@ class MemberMachine {
   [[nodiscard]] bool ended() const { return ended_; }
   [[nodiscard]] bool has_left() const { return left_; }
 
-  // Outputs: what to send, in order; what to tell the user.
+  // Outputs: questions about this rank's calls, to be answered; whom waits are for; what to send, in order; what to tell the
+  // user.
+  [[nodiscard]] std::vector<uint32_t> take_questions() { return std::exchange(questions_, {}); }
+  [[nodiscard]] std::vector<LateNote> take_late_notes() { return std::exchange(late_notes_, {}); }
   [[nodiscard]] std::vector<SharedMessage> take_messages() { return std::exchange(messages_, {}); }
   [[nodiscard]] std::vector<std::string> take_warnings() { return std::exchange(warnings_, {}); }
   [[nodiscard]] Deadline next_deadline() const;
@@ -47,6 +54,9 @@ class MemberMachine {
  private:
   void take_table(Reader& reader);
   void take_missing(Reader& reader, Time now);
+  void take_closing(Reader& reader);
+  void check_departures();
+  void fail_unknown();
   void ask();
   void time_out(Time now);
   void fail(Status why);
@@ -74,6 +84,12 @@ class MemberMachine {
   bool warn_when_answered_ = false;
   std::optional<std::vector<uint32_t>> missing_;  // the last answer
   std::optional<Result<std::vector<Bytes>>> result_;
+
+  // What was said of operations.
+  std::optional<CallNote> waits_in_;                       // the last
+  std::vector<std::pair<uint32_t, uint32_t>> departures_;  // once the root has closed: ranks, operations begun
+  std::vector<uint32_t> questions_;
+  std::vector<LateNote> late_notes_;
 
   std::vector<SharedMessage> messages_;
   std::vector<std::string> warnings_;

@@ -3,10 +3,35 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/crypto.h"
 
 namespace ronde {
 namespace {
+
+void write_call(Writer& writer, const CallNote& call) {
+  writer.number(call.sequence).number(call.digest);
+  writer.text(std::string_view(call.text).substr(0, kMostCallTextBytes));
+}
+
+void read_call(Reader& reader, CallNote& call) {
+  call.sequence = reader.number<uint32_t>();
+  call.digest = reader.number<uint32_t>();
+  call.text = reader.text();
+  call.text.resize(std::min(call.text.size(), kMostCallTextBytes));
+}
+
+void write_ranks(Writer& writer, const std::vector<uint32_t>& ranks) {
+  writer.number(static_cast<uint32_t>(ranks.size()));
+  for (const uint32_t rank : ranks) writer.number(rank);
+}
+
+void read_ranks(Reader& reader, std::vector<uint32_t>& ranks) {
+  const auto count = reader.number<uint32_t>();
+  ranks.clear();
+  for (uint32_t i = 0; i < count && reader.ok(); ++i) ranks.push_back(reader.number<uint32_t>());
+}
 
 SharedMessage finish(Writer& writer) { return std::make_shared<const Message>(writer.take()); }
 
@@ -63,8 +88,49 @@ SharedMessage encode(const TableMessage& message) {
 
 SharedMessage encode(const MissingMessage& message) {
   Writer writer = begin(MessageKind::missing);
-  writer.number(static_cast<uint32_t>(message.ranks.size()));
-  for (const uint32_t rank : message.ranks) writer.number(rank);
+  write_ranks(writer, message.ranks);
+  return finish(writer);
+}
+
+SharedMessage encode(const LeaveMessage& message) {
+  Writer writer = begin(MessageKind::leave);
+  writer.number(message.begun);
+  return finish(writer);
+}
+
+SharedMessage encode(const WaitingMessage& message) {
+  Writer writer = begin(MessageKind::waiting);
+  write_call(writer, message.call);
+  writer.number(static_cast<uint8_t>(message.ask_others));
+  return finish(writer);
+}
+
+SharedMessage encode(const QuestionMessage& message) {
+  Writer writer = begin(MessageKind::question);
+  writer.number(message.sequence);
+  return finish(writer);
+}
+
+SharedMessage encode(const AnswerMessage& message) {
+  Writer writer = begin(MessageKind::answer);
+  writer.number(message.sequence).number(message.position.begun);
+  writer.number(static_cast<uint8_t>(message.position.call.has_value()));
+  if (message.position.call) write_call(writer, *message.position.call);
+  return finish(writer);
+}
+
+SharedMessage encode(const LateNote& message) {
+  Writer writer = begin(MessageKind::late);
+  writer.number(message.sequence);
+  write_ranks(writer, message.behind);
+  write_ranks(writer, message.silent);
+  return finish(writer);
+}
+
+SharedMessage encode(const ClosingMessage& message) {
+  Writer writer = begin(MessageKind::closing);
+  writer.number(static_cast<uint32_t>(message.left.size()));
+  for (const auto& [rank, begun] : message.left) writer.number(rank).number(begun);
   return finish(writer);
 }
 
@@ -102,9 +168,47 @@ bool decode(Reader& reader, TableMessage& message) {
 }
 
 bool decode(Reader& reader, MissingMessage& message) {
+  read_ranks(reader, message.ranks);
+  return reader.complete();
+}
+
+bool decode(Reader& reader, LeaveMessage& message) {
+  message.begun = reader.number<uint32_t>();
+  return reader.complete();
+}
+
+bool decode(Reader& reader, WaitingMessage& message) {
+  read_call(reader, message.call);
+  message.ask_others = reader.number<uint8_t>() != 0;
+  return reader.complete();
+}
+
+bool decode(Reader& reader, QuestionMessage& message) {
+  message.sequence = reader.number<uint32_t>();
+  return reader.complete();
+}
+
+bool decode(Reader& reader, AnswerMessage& message) {
+  message.sequence = reader.number<uint32_t>();
+  message.position.begun = reader.number<uint32_t>();
+  if (reader.number<uint8_t>() != 0) read_call(reader, message.position.call.emplace());
+  return reader.complete();
+}
+
+bool decode(Reader& reader, LateNote& message) {
+  message.sequence = reader.number<uint32_t>();
+  read_ranks(reader, message.behind);
+  read_ranks(reader, message.silent);
+  return reader.complete();
+}
+
+bool decode(Reader& reader, ClosingMessage& message) {
   const auto count = reader.number<uint32_t>();
-  message.ranks.clear();
-  for (uint32_t i = 0; i < count && reader.ok(); ++i) message.ranks.push_back(reader.number<uint32_t>());
+  message.left.clear();
+  for (uint32_t i = 0; i < count && reader.ok(); ++i) {
+    const auto rank = reader.number<uint32_t>();
+    message.left.emplace_back(rank, reader.number<uint32_t>());
+  }
   return reader.complete();
 }
 

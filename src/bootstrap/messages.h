@@ -1,15 +1,19 @@
 // What members and root say to each other, and its bytes.
 //
-//   member -> root   Join, Give (its part of an exchange), Ask (who is missing?), Report, Leave
-//   root -> member   Welcome, Refused, Table (the parts of all), Missing (the answer to Ask), Failure, Closing
+//   member -> root   Join, Give (its part of an exchange), Ask (who is missing?), Report, Leave, Waiting (has waited for
+//                    long in a call), Answer (to a Question)
+//   root -> member   Welcome, Refused, Table (the parts of all), Missing (the answer to Ask), Failure, Closing, Question
+//                    (where are you?), Late (whom a wait is for)
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
 #include "bootstrap/frame.h"
+#include "bootstrap/judge.h"
 
 namespace ronde {
 
@@ -19,17 +23,22 @@ enum class MessageKind : uint8_t {
   ask = 3,
   report = 4,
   leave = 5,
+  waiting = 6,
+  answer = 7,
   welcome = 16,
   refused = 17,
   table = 18,
   missing = 19,
   failure = 20,
   closing = 21,
+  question = 22,
+  late = 23,
 };
 
 inline constexpr uint32_t kMostRanks = 1 << 16;
 inline constexpr size_t kMostGiftBytes = 64 << 10;
 inline constexpr size_t kMostTextBytes = 4 << 10;
+inline constexpr size_t kMostCallTextBytes = 512;
 // Beyond gift or text: kind, lengths, names.
 inline constexpr size_t kMostOtherBytes = 4 << 10;
 inline constexpr size_t kMostBytesToRoot = kMostGiftBytes + kMostOtherBytes;
@@ -61,12 +70,35 @@ struct TableMessage {
 struct MissingMessage {
   std::vector<uint32_t> ranks;
 };
+struct LeaveMessage {
+  uint32_t begun = 0;  // operations
+};
+struct WaitingMessage {
+  CallNote call;
+  bool ask_others = false;
+};
+struct QuestionMessage {
+  uint32_t sequence = 0;
+};
+struct AnswerMessage {
+  uint32_t sequence = 0;  // of the question
+  Position position;
+};
+struct ClosingMessage {
+  std::vector<std::pair<uint32_t, uint32_t>> left;  // ranks that have left, and what they had begun
+};
 
 // Each without a field is its kind alone.
 [[nodiscard]] SharedMessage encode(MessageKind kind);
 [[nodiscard]] SharedMessage encode(const JoinMessage& message);
 [[nodiscard]] SharedMessage encode(const TableMessage& message);
 [[nodiscard]] SharedMessage encode(const MissingMessage& message);
+[[nodiscard]] SharedMessage encode(const LeaveMessage& message);
+[[nodiscard]] SharedMessage encode(const WaitingMessage& message);
+[[nodiscard]] SharedMessage encode(const QuestionMessage& message);
+[[nodiscard]] SharedMessage encode(const AnswerMessage& message);
+[[nodiscard]] SharedMessage encode(const LateNote& message);
+[[nodiscard]] SharedMessage encode(const ClosingMessage& message);
 [[nodiscard]] SharedMessage encode_gift(ByteView part);
 // kind: report, failure or refused. The text is cut at kMostTextBytes.
 [[nodiscard]] SharedMessage encode_status(MessageKind kind, const Status& status);
@@ -75,6 +107,12 @@ struct MissingMessage {
 [[nodiscard]] bool decode(Reader& reader, JoinMessage& message);
 [[nodiscard]] bool decode(Reader& reader, TableMessage& message);
 [[nodiscard]] bool decode(Reader& reader, MissingMessage& message);
+[[nodiscard]] bool decode(Reader& reader, LeaveMessage& message);
+[[nodiscard]] bool decode(Reader& reader, WaitingMessage& message);
+[[nodiscard]] bool decode(Reader& reader, QuestionMessage& message);
+[[nodiscard]] bool decode(Reader& reader, AnswerMessage& message);
+[[nodiscard]] bool decode(Reader& reader, LateNote& message);
+[[nodiscard]] bool decode(Reader& reader, ClosingMessage& message);
 [[nodiscard]] bool decode_gift(Reader& reader, Bytes& part);
 [[nodiscard]] bool decode_status(Reader& reader, Status& status);
 

@@ -11,11 +11,23 @@
 #include "base/event_loop.h"
 #include "base/status.h"
 #include "base/wire.h"
+#include "bootstrap/judge.h"
 #include "bootstrap/unique_id.h"
 
 namespace ronde {
 
-// One rank's end. Used by one thread, except report() and leave(), which any thread may call.
+// What a rank that has met the others wants to hear. Called on other threads, which it must not block, and where it must
+// not call the rendezvous (failed may call leave).
+struct Watcher {
+  // Once, with the first failure of another rank: rondePeerLost ("rank 3 ..."), or what another rank reported.
+  std::function<void(Status)> failed;
+  // Where is this rank, and what was its call of that number?
+  std::function<Position(uint32_t sequence)> position = [](uint32_t) { return Position(); };
+  // The answer to waiting(..., true).
+  std::function<void(LateNote)> late = [](const LateNote&) {};
+};
+
+// One rank's end. Used by one thread, except report(), waiting() and leave(), which any thread may call.
 class Rendezvous {
  public:
   virtual ~Rendezvous() = default;  // without leave() before: the others see this rank as lost
@@ -25,17 +37,19 @@ class Rendezvous {
   // warning that names them each 10 s. Fails on all ranks if one of them is lost or reports. `mine` has at most 64 KiB.
   virtual Result<std::vector<Bytes>> exchange(std::string_view what, ByteView mine, Deadline deadline) = 0;
 
-  // From now on on_failure is called, once, with the first failure of another rank: rondePeerLost ("rank 3 ..."),
-  // or what another rank reported. On the event loop's thread, which it must not block. If there was a failure before,
-  // it is called at once.
-  virtual void watch(std::function<void(Status)> on_failure) = 0;
+  // From now on the watcher hears of the others. If there was a failure before, it is told at once.
+  virtual void watch(Watcher watcher) = 0;
+
+  // This rank has waited for long in a call. The others' waits are compared with it: ranks that disagree, or one that has
+  // left, become a failure of all. ask_others: find out where all are; watcher.late is told. Does not block.
+  virtual void waiting(const CallNote& call, bool ask_others) = 0;
 
   // Tells the other ranks that this one has failed, and why; at most one time has effect. Does not block.
   virtual void report(const Status& why) = 0;
 
-  // Says goodbye: that this rank ends is no failure from now on. Does not block, is safe to call twice; on_failure is
-  // not called after it has returned.
-  virtual void leave() = 0;
+  // Says goodbye, after `begun` operations: that this rank ends is no failure from now on, unless another rank waits in a
+  // later operation. Does not block, is safe to call twice; the watcher is not called after it has returned.
+  virtual void leave(uint32_t begun) = 0;
 };
 
 // Limits and choices of start-up, from the settings.

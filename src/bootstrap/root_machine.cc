@@ -70,6 +70,7 @@ void RootMachine::join(ConnectionId connection, const Claim& claim, const JoinMe
   member.process = message.process;
   ranks_.emplace(connection, rank);
   complete_ = members_.size() == nranks_;
+  if (complete_) judge_.emplace(nranks_, [this](uint32_t about) { return who(about); });
   send(connection, encode(MessageKind::welcome));
 }
 
@@ -92,14 +93,23 @@ void RootMachine::member_message(uint32_t rank, MessageKind kind, Reader& reader
   if (members_[rank].state != MemberState::present) return;
   Bytes part;
   Status reported;
+  LeaveMessage leaving;
+  WaitingMessage waiting;
+  AnswerMessage answer;
   if (kind == MessageKind::give && decode_gift(reader, part)) {
     give(rank, std::move(part), now);
   } else if (kind == MessageKind::ask && reader.complete()) {
     send(members_[rank].connection, encode(MissingMessage{missing_ranks()}));
   } else if (kind == MessageKind::report && decode_status(reader, reported)) {
     fail({reported.code(), fmt::format("{}: {}", who(rank), reported.message())}, rank, now);
-  } else if (kind == MessageKind::leave && reader.complete()) {
-    leave(rank, now);
+  } else if (kind == MessageKind::leave && decode(reader, leaving)) {
+    leave(rank, leaving.begun, now);
+  } else if (kind == MessageKind::waiting && judge_ && decode(reader, waiting)) {
+    judge_->waiting(rank, waiting.call, waiting.ask_others, now);
+    pass_on_judgement(now);
+  } else if (kind == MessageKind::answer && judge_ && decode(reader, answer)) {
+    judge_->answered(rank, answer.sequence, answer.position, now);
+    pass_on_judgement(now);
   } else {
     fail({rondeInternalError, fmt::format("{} sent a message that the meeting point does not know", who(rank))},
          std::nullopt, now);
@@ -132,15 +142,33 @@ void RootMachine::hand_out_table() {
   for (const auto& [rank, member] : members_) send(member.connection, message);
 }
 
-void RootMachine::leave(uint32_t rank, Time now) {
+void RootMachine::pass_on_judgement(Time now) {
+  for (const Judge::Question& question : judge_->take_questions()) {
+    const auto member = members_.find(question.rank);
+    if (member == members_.end() || member->second.state != MemberState::present) continue;
+    send(member->second.connection, encode(QuestionMessage{question.sequence}));
+  }
+  for (const Judge::Notice& notice : judge_->take_notices()) {
+    const auto member = members_.find(notice.rank);
+    if (member == members_.end() || member->second.state != MemberState::present) continue;
+    send(member->second.connection, encode(notice.note));
+  }
+  if (const std::optional<Status> verdict = judge_->take_verdict()) fail(*verdict, std::nullopt, now);
+}
+
+void RootMachine::leave(uint32_t rank, uint32_t begun, Time now) {
   Member& member = members_[rank];
   member.state = MemberState::left;
+  member.begun = begun;
   closes_.push_back(member.connection);
   const bool others_wait = parts_ > (member.part ? 1u : 0u);
   if (!complete_) {
     fail({rondeRemoteError, fmt::format("{} left before all {} ranks had come", who(rank), nranks_)}, rank, now);
   } else if (others_wait) {
     fail({rondeRemoteError, fmt::format("{} left while others still waited for it", who(rank))}, rank, now);
+  } else {
+    judge_->left(rank, begun);
+    pass_on_judgement(now);
   }
   check_finished(now);
 }
@@ -195,7 +223,13 @@ void RootMachine::refuse(ConnectionId connection, const Status& why) {
   closes_.push_back(connection);
 }
 
-void RootMachine::advance(Time now) { check_finished(now); }
+void RootMachine::advance(Time now) {
+  if (judge_) {
+    judge_->advance(now);
+    pass_on_judgement(now);
+  }
+  check_finished(now);
+}
 
 void RootMachine::check_finished(Time now) {
   if (somebody_present()) return;
@@ -220,7 +254,11 @@ void RootMachine::end() {
     fail({rondePeerLost, fmt::format("{} ended without saying goodbye", who(rank))}, rank, Time::min());
     break;
   }
-  const SharedMessage message = encode(MessageKind::closing);
+  ClosingMessage closing;
+  for (const auto& [rank, member] : members_) {
+    if (member.state == MemberState::left) closing.left.emplace_back(rank, member.begun);
+  }
+  const SharedMessage message = encode(closing);
   for (const auto& [connection, claim] : unjoined_) closes_.push_back(connection);
   for (const auto& [rank, member] : members_) {
     if (member.state != MemberState::present) continue;
@@ -231,7 +269,8 @@ void RootMachine::end() {
 }
 
 Deadline RootMachine::next_deadline() const {
-  if (finished_ || somebody_present()) return Deadline::never();
+  if (finished_) return Deadline::never();
+  if (somebody_present()) return judge_ ? judge_->next_deadline() : Deadline::never();
   return members_.empty() ? Deadline::at(nobody_until_) : Deadline::at(linger_until_);
 }
 

@@ -49,6 +49,7 @@ class RootMachine {
     ConnectionId connection = 0;
     ProcessIdentity process;
     MemberState state = MemberState::present;
+    uint32_t begun = 0;         // operations; once it has left
     std::optional<Bytes> part;  // of the exchange in progress
   };
 
@@ -56,7 +57,8 @@ class RootMachine {
   [[nodiscard]] Status check_join(const JoinMessage& message) const;
   void member_message(uint32_t rank, MessageKind kind, Reader& reader, Time now);
   void give(uint32_t rank, Bytes part, Time now);
-  void leave(uint32_t rank, Time now);
+  void leave(uint32_t rank, uint32_t begun, Time now);
+  void pass_on_judgement(Time now);
   void hand_out_table();
   [[nodiscard]] std::vector<uint32_t> missing_ranks() const;
   [[nodiscard]] std::string who(uint32_t rank) const;  // "rank 3 (pid 4242 on host node-a)"
@@ -76,6 +78,7 @@ class RootMachine {
   uint32_t nranks_ = 0;               // 0: nobody has come
   bool complete_ = false;             // all have come
   uint32_t parts_ = 0;                // of the exchange in progress
+  std::optional<Judge> judge_;        // once all have come
   std::optional<Status> failure_;
   Time linger_until_ = Time::max();  // a failed start-up tells those who come late
   bool finished_ = false;

@@ -19,20 +19,19 @@ Result<std::unique_ptr<Communicator>> Communicator::create(Process& process, Com
 
 Communicator::Communicator(CommunicatorParts parts)
     : parts_(std::move(parts)),
-      context_{parts_.options.rank, parts_.options.nranks,
-               parts_.options.name, &parts_.options.settings,
-               &failure_,           [this](const Status& why) { parts_.rendezvous->report(why); }},
+      agreement_(*parts_.rendezvous, failure_, parts_.options.counters_start),
+      context_{parts_.options.rank, parts_.options.nranks, parts_.options.name, &parts_.options.settings, &failure_,
+               &agreement_},
       ring_schedule_(context_.nranks, parts_.ring.position),
       star_schedule_(context_.nranks, parts_.star.position),
       next_sequence_(parts_.options.counters_start + 1),  // lines hold the start: no operation has that number
       float32_partials_(parts_.options.settings.accumulate == "float32") {
   failure_.wakes(parts_.own.doorbell.get());
-  parts_.rendezvous->watch([this](const Status& why) { failure_.set(why); });
 }
 
 Communicator::~Communicator() {
   failure_.wakes(nullptr);
-  parts_.rendezvous->leave();
+  agreement_.leave();
 }
 
 Status Communicator::refusal() const {
@@ -105,7 +104,7 @@ Status Communicator::run_alone(const OperationArgs& args) {
 
 Status Communicator::finalize() {
   finalized_ = true;
-  parts_.rendezvous->leave();
+  agreement_.leave();
   return failure_.first();
 }
 
@@ -113,7 +112,7 @@ void Communicator::abort() {
   const Status why(rondeAborted,
                    fmt::format("rank {} of {}: the communicator was aborted on this rank", rank(), nranks()));
   if (!failure_.set(why)) return;
-  parts_.rendezvous->report(Status(rondeRemoteError, fmt::format("rank {} aborted the communicator", rank())));
+  agreement_.report(Status(rondeRemoteError, fmt::format("rank {} aborted the communicator", rank())));
 }
 
 std::vector<TransportTraffic> Communicator::traffic() const {

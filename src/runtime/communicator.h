@@ -106,6 +106,7 @@ class Communicator {
 
   CommunicatorParts parts_;
   FailureState failure_;
+  Agreement agreement_;
   OperationContext context_;
   LinkScheduleOf<schedule::Ring> ring_schedule_;
   LinkScheduleOf<schedule::Star> star_schedule_;

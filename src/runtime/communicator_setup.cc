@@ -36,7 +36,8 @@ class Setup {
   Result<CommunicatorParts> run() {
     const Status status = run_steps();
     if (status.ok()) return std::move(parts_);
-    // A failure that came from others is not told again: report() passes on only the first.
+    // What stopped the others is the cause; what this rank ran into after that is not.
+    if (const Status elsewhere = elsewhere_->first(); !elsewhere.ok()) return elsewhere;
     parts_.rendezvous->report(status);
     return status;
   }
@@ -45,6 +46,7 @@ class Setup {
   Status run_steps() {
     RONDE_TRY(read_request());
     RONDE_TRY(open_endpoints());
+    watch_others();
     trace("joined; tells what it is");
     RONDE_TRY(exchange_facts());
     RONDE_TRY(make_own_memory());
@@ -68,6 +70,13 @@ class Setup {
   [[nodiscard]] size_t rank() const { return static_cast<size_t>(parts_.options.rank); }
   [[nodiscard]] size_t nranks() const { return static_cast<size_t>(parts_.options.nranks); }
 
+  // While this rank waits in a transport nobody else listens to the news.
+  void watch_others() {
+    Watcher watcher;
+    watcher.failed = [elsewhere = elsewhere_](const Status& why) { elsewhere->set(why); };
+    parts_.rendezvous->watch(std::move(watcher));
+  }
+
   Status read_request() {
     const Settings& settings = parts_.options.settings;
     parts_.requested = plan::algorithm_by_name(settings.algorithm).value_or(plan::Algorithm::automatic);
@@ -78,7 +87,7 @@ class Setup {
   Status open_endpoints() {
     const Settings& settings = parts_.options.settings;
     const EndpointContext context{parts_.options.job, parts_.options.secret, parts_.options.rank, parts_.options.nranks,
-                                  &settings};
+                                  &settings,          &elsewhere_->flag()};
     endpoints_.resize(transports_.size());
     settled_.resize(nranks());
     for (size_t i = 0; i < transports_.size(); ++i) {
@@ -316,6 +325,7 @@ class Setup {
               fmt::join(parts_.ring.order, " "));
   }
 
+  const std::shared_ptr<FailureState> elsewhere_ = std::make_shared<FailureState>();  // outlives this in the watcher
   std::span<const std::unique_ptr<Transport>> transports_;
   Deadline deadline_;
   SharedMemoryBudget& memory_;

@@ -27,6 +27,7 @@ class FailureState {
   }
 
   [[nodiscard]] bool is_set() const { return flag_.is_set(); }
+  [[nodiscard]] const OnceFlag& flag() const { return flag_; }
   [[nodiscard]] Status first() const {
     const std::scoped_lock lock(mutex_);
     return first_;

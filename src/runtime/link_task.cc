@@ -79,8 +79,8 @@ LinkTask::Outcome LinkTask::receive() {
     }
     if (arrival == Arrival::unexpected) {
       const SliceHead found = port.head();
-      result_ = fail_by_mismatch(port.peer(), found.sequence, found.digest);
-      return Outcome::ended;
+      result_ = blocked_on_mismatch(port.peer(), found.sequence, found.digest);
+      return Outcome::wait;
     }
     ++done_in_phase_;
   }

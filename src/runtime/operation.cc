@@ -22,9 +22,12 @@ uint32_t digest_of(const OperationArgs& args) {
   return static_cast<uint32_t>(mix(mix(what) ^ args.count));
 }
 
+std::string describe(const OperationArgs& args) {
+  return fmt::format("AllReduce ({}, {}, {} elements)", type_name(args.type), op_name(args.op), args.count);
+}
+
 std::string describe(const OperationArgs& args, uint32_t sequence) {
-  return fmt::format("AllReduce ({}, {}, {} elements) number {}", type_name(args.type), op_name(args.op), args.count,
-                     sequence);
+  return fmt::format("{} number {}", describe(args), sequence);
 }
 
 }  // namespace ronde

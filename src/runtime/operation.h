@@ -22,7 +22,8 @@ struct OperationArgs {
 // 32 bits over what must be equal on all ranks: kind of operation, type, reduction, count.
 [[nodiscard]] uint32_t digest_of(const OperationArgs& args);
 
-// "AllReduce (float32, sum, 1024 elements) number 7".
+// "AllReduce (float32, sum, 1024 elements)", and with " number 7".
+[[nodiscard]] std::string describe(const OperationArgs& args);
 [[nodiscard]] std::string describe(const OperationArgs& args, uint32_t sequence);
 
 }  // namespace ronde

@@ -15,11 +15,15 @@ using std::chrono::seconds;
 // How long a broken link waits for the watch to name the rank that is gone.
 constexpr Milliseconds kVerdictWait{1500};
 constexpr seconds kWarnAgain{60};
+// From here on a wait is told to the others, who may wait in another operation, or have left.
+constexpr Milliseconds kLongWait{300};
+constexpr Milliseconds kAskBefore{700};  // a warning or error is due: time for the others to answer
 constexpr seconds kPause{1};
 
-std::string waited_rank(uint32_t waits_for) {
-  if (waits_for == kWaitsForAny) return "another rank";
-  return fmt::format("rank {}", waits_for - 1);
+// The rank next to this one, and who is late in truth, as far as that is known.
+std::string whom(uint32_t waits_for, const std::string& late) {
+  const std::string next = waits_for == kWaitsForAny ? "another rank" : fmt::format("rank {}", waits_for - 1);
+  return late.empty() ? next : fmt::format("{} ({})", next, late);
 }
 
 }  // namespace
@@ -34,10 +38,11 @@ Progress OperationTask::blocked_on(uint32_t waits_for, bool moved) {
   return Progress::done;
 }
 
-Progress OperationTask::blocked_on_broken_link(const Status& why) {
-  if (broken_link_.ok()) {
-    broken_link_ = why;
-    broken_since_ = Clock::now();
+Progress OperationTask::blocked_until_verdict(const Status& last_resort) {
+  if (last_resort_.ok()) {
+    last_resort_ = last_resort;
+    last_resort_since_ = Clock::now();
+    context_.agreement->waiting(args_, sequence_, digest_, true);
   }
   return blocked_on(kWaitsForAny, false);
 }
@@ -48,22 +53,23 @@ Progress OperationTask::fail(rondeResult_t code, const std::string& cause) {
                                         describe(args_, sequence_), cause));
   if (context_.failure->set(status)) {
     log::warn("{}", status.message());
-    context_.tell_others(status);
+    context_.agreement->report(status);
   }
   status_ = context_.failure->first();
   return Progress::done;
 }
 
-Progress OperationTask::fail_by_mismatch(int peer, uint32_t sequence, uint32_t digest) {
+Progress OperationTask::blocked_on_mismatch(int peer, uint32_t sequence, uint32_t digest) {
   const bool other_operation = sequence == sequence_ && digest != digest_;
-  return fail(rondeMismatch,
-              other_operation
-                  ? fmt::format("rank {} called something else as number {}: another operation, type, reduction or "
-                                "count; all ranks must call the same collectives in the same order",
-                                peer, sequence)
-                  : fmt::format("rank {} is at operation number {}, this rank at {}: the ranks did not call the same "
-                                "collectives in the same order",
-                                peer, sequence, sequence_));
+  return blocked_until_verdict(
+      {rondeMismatch,
+       other_operation
+           ? fmt::format("rank {} called something else as number {}: another operation, type, reduction or "
+                         "count; all ranks must call the same collectives in the same order",
+                         peer, sequence)
+           : fmt::format("rank {} is at operation number {}, this rank at {}: the ranks did not call the same "
+                         "collectives in the same order",
+                         peer, sequence, sequence_)});
 }
 
 void OperationTask::check_patience(Time waiting_since, Time now) {
@@ -71,24 +77,40 @@ void OperationTask::check_patience(Time waiting_since, Time now) {
   if (last_check_ < waiting_since) {
     paused_ = {};
     next_warning_ = seconds(context_.settings->late_warning_s);
+    told_of_wait_ = false;
+    asked_for_ = {};
   } else if (now - last_check_ > kPause) {
     paused_ += now - last_check_;
   }
   last_check_ = now;
-  if (!broken_link_.ok() && now - broken_since_ >= kVerdictWait) {
-    fail(broken_link_.code(), broken_link_.message());
+  if (!last_resort_.ok() && now - last_resort_since_ >= kVerdictWait) {
+    fail(last_resort_.code(), last_resort_.message());
     return;
   }
   const auto waited = now - waiting_since - paused_;
   const auto waited_s = duration_cast<seconds>(waited).count();
+  tell_of_wait(waited);
   if (context_.settings->late_timeout_s > 0 && waited_s >= context_.settings->late_timeout_s) {
-    fail(rondeTimedOut, fmt::format("waited {} s for {} (RONDE_LATE_TIMEOUT)", waited_s, waited_rank(waits_for_)));
+    fail(rondeTimedOut, fmt::format("waited {} s for {} (RONDE_LATE_TIMEOUT)", waited_s,
+                                    whom(waits_for_, context_.agreement->late_text(sequence_))));
     return;
   }
   if (context_.settings->late_warning_s > 0 && waited >= next_warning_) {
     log::warn("rank {} of {}: {} has waited {} s for {}", context_.rank, context_.nranks, describe(args_, sequence_),
-              waited_s, waited_rank(waits_for_));
+              waited_s, whom(waits_for_, context_.agreement->late_text(sequence_)));
     next_warning_ = waited + kWarnAgain;
+  }
+}
+
+// Once when it gets long, and again before each warning and before the end.
+void OperationTask::tell_of_wait(Time::duration waited) {
+  if (!last_resort_.ok()) return;  // told already
+  if (waited < kLongWait) return;
+  if (!std::exchange(told_of_wait_, true)) context_.agreement->waiting(args_, sequence_, digest_, false);
+  for (const Time::duration due : {next_warning_, Time::duration(seconds(context_.settings->late_timeout_s))}) {
+    if (due <= Time::duration::zero() || due <= asked_for_ || waited < due - kAskBefore) continue;
+    asked_for_ = due;
+    context_.agreement->waiting(args_, sequence_, digest_, true);
   }
 }
 

@@ -1,13 +1,13 @@
 // What all operations in progress share: their place in the sequence, how they end, how long they wait.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "base/settings.h"
 #include "base/wait_loop.h"
 #include "memory/reduce.h"
 #include "plan/choose.h"
+#include "runtime/agreement.h"
 #include "runtime/failure.h"
 #include "runtime/operation.h"
 
@@ -20,13 +20,15 @@ struct OperationContext {
   std::string name;  // of the communicator, for messages
   const Settings* settings = nullptr;
   FailureState* failure = nullptr;
-  std::function<void(const Status&)> tell_others;  // that this rank has failed, and why; does not block
+  Agreement* agreement = nullptr;
 };
 
 class OperationTask : public Task {
  public:
   OperationTask(const OperationContext& context, const OperationArgs& args, uint32_t sequence)
-      : context_(context), args_(args), sequence_(sequence), digest_(digest_of(args)) {}
+      : context_(context), args_(args), sequence_(sequence), digest_(digest_of(args)) {
+    context_.agreement->begin(args_, sequence_, digest_);
+  }
   virtual ~OperationTask() = default;
   OperationTask(const OperationTask&) = delete;
   OperationTask& operator=(const OperationTask&) = delete;
@@ -45,13 +47,16 @@ class OperationTask : public Task {
   // Returns from advance() when nothing can be done: blocked, or done if the communicator has failed.
   Progress blocked_on(uint32_t waits_for, bool moved);
   // A link is broken. Another rank's death is told with its name by the watch, soon; this text is the last resort.
-  Progress blocked_on_broken_link(const Status& why);
+  Progress blocked_on_broken_link(const Status& why) { return blocked_until_verdict(why); }
   // Ends the communicator with an error that names this operation.
   Progress fail(rondeResult_t code, const std::string& cause);
-  // The rank called something else, or cut it differently.
-  Progress fail_by_mismatch(int peer, uint32_t sequence, uint32_t digest);
+  // The rank called something else, or cut it differently. What it was comes with the verdict, soon.
+  Progress blocked_on_mismatch(int peer, uint32_t sequence, uint32_t digest);
 
  private:
+  Progress blocked_until_verdict(const Status& last_resort);
+  void tell_of_wait(Time::duration waited);
+
   const OperationContext& context_;
   OperationArgs args_;
   uint32_t sequence_;
@@ -59,11 +64,13 @@ class OperationTask : public Task {
   uint32_t waits_for_ = kWaitsForAny;
   bool saw_failure_ = false;
   Status status_;
-  Status broken_link_;
-  Time broken_since_{};
+  Status last_resort_;  // an error that awaits its verdict
+  Time last_resort_since_{};
   Time last_check_{};
   Time::duration paused_{};  // time in which this process did not run: nobody's lateness
   Time::duration next_warning_{};
+  bool told_of_wait_ = false;   // that it waits for long
+  Time::duration asked_for_{};  // the others were asked where they are, for a warning or error due then
 };
 
 }  // namespace ronde

@@ -47,13 +47,13 @@ bool WindowTaskBase::shows_other_operation(int peer) const {
 }
 
 Progress WindowTaskBase::wait_for(int peer, bool moved) {
-  if (shows_other_operation(peer)) return fail_by_line(peer);
+  if (shows_other_operation(peer)) return blocked_on_line(peer);
   return blocked_on(waits_for_rank(peer), moved);
 }
 
-Progress WindowTaskBase::fail_by_line(int peer) {
+Progress WindowTaskBase::blocked_on_line(int peer) {
   const OperationLine& line = line_of(peer);
-  return fail_by_mismatch(peer, observe(line.sequence), line.digest);
+  return blocked_on_mismatch(peer, observe(line.sequence), line.digest);
 }
 
 // ---- Line ----------------------------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ Progress LineTask::advance() {
   for (; heard_ < context().nranks; ++heard_) {
     const OperationLine& line = line_of(heard_);
     if (observe(line.sequence) != sequence()) return wait_for(heard_, false);
-    if (line.digest != digest()) return fail_by_line(heard_);
+    if (line.digest != digest()) return blocked_on_line(heard_);
   }
   const auto nranks = static_cast<size_t>(context().nranks);
   std::array<ReduceSource, plan::kMaxWindowRanks> sources;
@@ -146,7 +146,7 @@ bool WindowTask<Schedule>::await_published(bool moved) {
     if (heard_ == context().rank) continue;
     if (!await(heard_, segment_of(heard_).words().published, moved)) return false;
     if (step_.piece == 0 && line_of(heard_).digest != digest()) {
-      result_ = fail_by_line(heard_);
+      result_ = blocked_on_line(heard_);
       return false;
     }
   }

@@ -42,7 +42,7 @@ class WindowTaskBase : public OperationTask {
   // The peer's line, at a moment when it has not done what this rank waits for: it may show another operation.
   [[nodiscard]] bool shows_other_operation(int peer) const;
   Progress wait_for(int peer, bool moved);
-  Progress fail_by_line(int peer);
+  Progress blocked_on_line(int peer);
 
   Reduction reduction_;
   NodeWindows& windows_;

@@ -131,7 +131,7 @@ TEST_CASE("All parts reach everybody in rank order, round after round, in any or
   }
   for (uint32_t i = 0; i < nranks; ++i) {
     CHECK_FALSE(meeting.root.finished());
-    meeting[i].leave();
+    meeting[i].leave(0);
     meeting.settle();
     CHECK_FALSE(meeting[i].failure());
   }
@@ -342,8 +342,8 @@ TEST_CASE("A report reaches the others once, with code, rank and text, and its s
 TEST_CASE("A goodbye is no failure, unless somebody still needs that rank") {
   SimulatedMeeting meeting(3);
   meeting.add_all();
-  meeting[1].leave();
-  meeting[1].leave();
+  meeting[1].leave(0);
+  meeting[1].leave(0);
   meeting.settle();
   CHECK_FALSE(meeting[0].failure());
   meeting.begin(0, "part");
@@ -364,7 +364,7 @@ TEST_CASE("A goodbye while others wait, or before all have come, fails them") {
     meeting.begin(0, "part");
     meeting.settle();
   }
-  meeting[1].leave();
+  meeting[1].leave(0);
   meeting.settle();
   CHECK(meeting[0].failure()->code() == rondeRemoteError);
   CHECK_THAT(message_of(meeting[0].failure()), Catch::Contains("rank 1 (pid 4001") && Catch::Contains("left"));
@@ -408,7 +408,7 @@ TEST_CASE("The ranks of the root's process that have not left end with it") {
   SimulatedMeeting meeting(3, 0);  // rank 0 lives in the process of the root
   meeting.add_all();
   const bool left = GENERATE(false, true);
-  if (left) meeting[0].leave();
+  if (left) meeting[0].leave(0);
   meeting.settle();
   meeting.root.end();
   meeting.settle();

@@ -55,7 +55,7 @@ std::string exchange_rounds(Rendezvous& rendezvous, int nranks, int rank, int ro
 }
 
 // Waits for one failure.
-class Watcher {
+class FailureListener {
  public:
   std::function<void(Status)> callback() {
     return [this](const Status& status) {
@@ -112,7 +112,7 @@ class World {
   void destroy(int rank) { ranks_[static_cast<size_t>(rank)].reset(); }
   void leave_all() {
     for (auto& rank : ranks_)
-      if (rank) rank->leave();
+      if (rank) rank->leave(0);
   }
   [[nodiscard]] int nranks() const { return nranks_; }
 
@@ -128,17 +128,17 @@ TEST_CASE("Ranks meet, exchange parts of different sizes, and part in peace") {
   const bool sockets = GENERATE(true, false);
   const int nranks = GENERATE(1, 2, 5, 16);
   World world(sockets, nranks);
-  std::vector<Watcher> watchers(static_cast<size_t>(nranks));
+  std::vector<FailureListener> watchers(static_cast<size_t>(nranks));
   run_ranks(nranks, [&](int rank) {
     std::string outcome = exchange_rounds(world[rank], nranks, rank, 5);
-    world[rank].watch(watchers[static_cast<size_t>(rank)].callback());
+    world[rank].watch({watchers[static_cast<size_t>(rank)].callback()});
     if (outcome.empty()) outcome = exchange_rounds(world[rank], nranks, rank, 2);  // watched or not
-    world[rank].leave();
-    world[rank].leave();
+    world[rank].leave(0);
+    world[rank].leave(0);
     return outcome;
   });
   for (int rank = 0; rank < nranks; ++rank) world.destroy(rank);
-  for (Watcher& watcher : watchers) CHECK(watcher.calls() == 0);
+  for (FailureListener& watcher : watchers) CHECK(watcher.calls() == 0);
 }
 
 TEST_CASE("Over IPv6 alone") {
@@ -152,7 +152,7 @@ TEST_CASE("Over IPv6 alone") {
     auto joined = join(loop, *id, 3, rank, loopback_options(), Deadline::after(Milliseconds(5000)));
     if (!joined.ok()) return joined.status().message();
     std::string outcome = exchange_rounds(**joined, 3, rank, 2);
-    (*joined)->leave();
+    (*joined)->leave(0);
     return outcome;
   });
 }
@@ -168,8 +168,8 @@ TEST_CASE("Both families at once, and each rank with a loop of its own as in sep
     auto joined = join(own, *packed, 4, rank, loopback_options(0), Deadline::after(Milliseconds(5000)));
     if (!joined.ok()) return joined.status().message();
     std::string outcome = exchange_rounds(**joined, 4, rank, 3);
-    (*joined)->watch([](const Status&) {});
-    (*joined)->leave();
+    (*joined)->watch({[](const Status&) {}});
+    (*joined)->leave(0);
     joined->reset();
     return outcome;
   });
@@ -207,7 +207,7 @@ TEST_CASE("A rank that ends without goodbye is a failure on all others, once") {
   const bool sockets = GENERATE(true, false);
   const bool in_exchange = GENERATE(true, false);
   World world(sockets, 4);
-  std::vector<Watcher> watchers(4);
+  std::vector<FailureListener> watchers(4);
   run_ranks(4, [&](int rank) { return exchange_rounds(world[rank], 4, rank, 1); });
   run_ranks(4, [&](int rank) {
     if (rank == 2) {
@@ -220,8 +220,8 @@ TEST_CASE("A rank that ends without goodbye is a failure on all others, once") {
       if (const std::string wrong = mismatch(table.status(), rondePeerLost, {"rank 2", "goodbye"}); !wrong.empty())
         return wrong;
     }
-    Watcher& watcher = watchers[static_cast<size_t>(rank)];
-    world[rank].watch(watcher.callback());
+    FailureListener& watcher = watchers[static_cast<size_t>(rank)];
+    world[rank].watch({watcher.callback()});
     return mismatch(watcher.wait(Milliseconds(2000)), rondePeerLost, {"rank 2", "ended without saying goodbye"});
   });
   world.leave_all();
@@ -232,8 +232,8 @@ TEST_CASE("A rank that ends without goodbye is a failure on all others, once") {
 TEST_CASE("A report from another thread ends the own exchange and reaches the others") {
   const bool sockets = GENERATE(true, false);
   World world(sockets, 3);
-  std::vector<Watcher> watchers(3);
-  for (int rank = 0; rank < 3; ++rank) world[rank].watch(watchers[static_cast<size_t>(rank)].callback());
+  std::vector<FailureListener> watchers(3);
+  for (int rank = 0; rank < 3; ++rank) world[rank].watch({watchers[static_cast<size_t>(rank)].callback()});
   std::thread reporter([&] {
     std::this_thread::sleep_for(Milliseconds(100));
     world[0].report({rondeAborted, "aborted by the user"});
@@ -255,10 +255,10 @@ TEST_CASE("A callback may leave and destroy its own rank") {
   const bool sockets = GENERATE(true, false);
   World world(sockets, 2);
   std::atomic<bool> told = false;
-  world[0].watch([&](const Status&) {
-    world[0].leave();
+  world[0].watch({[&](const Status&) {
+    world[0].leave(0);
     told = true;
-  });
+  }});
   world.destroy(1);
   const Deadline limit = Deadline::after(Milliseconds(2000));
   while (!told && !limit.passed()) std::this_thread::sleep_for(Milliseconds(1));
@@ -272,11 +272,11 @@ TEST_CASE("leave() and failures from many threads at once") {
     std::atomic<bool> left = false;
     std::atomic<int> late_calls = 0;
     for (int rank = 0; rank < 3; ++rank)
-      world[rank].watch([&, rank](const Status&) {
+      world[rank].watch({[&, rank](const Status&) {
         if (rank == 0 && left) ++late_calls;
-      });
+      }});
     std::thread leaver([&] {
-      world[0].leave();
+      world[0].leave(0);
       left = true;
     });
     std::thread reporter([&] { world[1].report({rondeSystemError, "x"}); });
@@ -303,7 +303,7 @@ TEST_CASE("case_09: an id is good for one communicator, a rank and a size for on
     const Time start = Clock::now();
     CHECK(mismatch(join_one(1, 0).status(), rondeInvalidUsage, {"rank 0 cannot join", "used already"}) == "");
     CHECK((*first)->exchange("still works", {}, Deadline::after(Milliseconds(1000))).ok());
-    (*first)->leave();
+    (*first)->leave(0);
     first->reset();
     const auto later = join_one(1, 0);
     REQUIRE_FALSE(later.ok());
@@ -379,10 +379,10 @@ TEST_CASE("The meeting point's end: in good order no failure, else a loss") {
   const auto id = UniqueId::unpack(packed);
   REQUIRE(id.ok());
   EventLoop loop;
-  Watcher watcher;
+  FailureListener watcher;
   auto member = join(loop, *id, 1, 0, loopback_options(), Deadline::after(Milliseconds(4000)));
   REQUIRE(member.ok());
-  (*member)->watch(watcher.callback());
+  (*member)->watch({watcher.callback()});
   REQUIRE(write(done[1], "x", 1) == 1);
   int state = 0;
   REQUIRE(waitpid(child, &state, 0) == child);
@@ -392,7 +392,7 @@ TEST_CASE("The meeting point's end: in good order no failure, else a loss") {
     CHECK(mismatch(watcher.wait(Milliseconds(2000)), rondePeerLost,
                    {"the process that holds the meeting point (127.0.0.1"}) == "");
   }
-  (*member)->leave();
+  (*member)->leave(0);
   for (const int fd : {ready[0], ready[1], done[0], done[1]}) close(fd);
 }
 
@@ -409,9 +409,9 @@ TEST_CASE("case_22_interrupted: a 1 ms timer without SA_RESTART disturbs nothing
     World world(true, 4);
     run_ranks(4, [&](int rank) {
       std::string outcome = exchange_rounds(world[rank], 4, rank, 30);
-      world[rank].watch([](const Status&) {});
+      world[rank].watch({[](const Status&) {}});
       if (outcome.empty()) std::this_thread::sleep_for(Milliseconds(20));
-      world[rank].leave();
+      world[rank].leave(0);
       return outcome;
     });
   }
@@ -438,8 +438,8 @@ TEST_CASE("case_08_cycles: a rendezvous leaves no descriptor or thread behind") 
       auto joined = join(loop, *id, 2, rank, loopback_options(), Deadline::after(Milliseconds(4000)));
       if (!joined.ok()) return joined.status().message();
       std::string outcome = exchange_rounds(**joined, 2, rank, 1);
-      (*joined)->watch([](const Status&) {});
-      (*joined)->leave();
+      (*joined)->watch({[](const Status&) {}});
+      (*joined)->leave(0);
       return outcome;
     });
     if (cycle == 1) {

@@ -10,6 +10,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try_decode(ronde::JoinMessage());
   try_decode(ronde::TableMessage());
   try_decode(ronde::MissingMessage());
+  try_decode(ronde::LeaveMessage());
+  try_decode(ronde::WaitingMessage());
+  try_decode(ronde::QuestionMessage());
+  try_decode(ronde::AnswerMessage());
+  try_decode(ronde::LateNote());
+  try_decode(ronde::ClosingMessage());
   ronde::Reader gift_reader(bytes);
   ronde::Bytes part;
   static_cast<void>(decode_gift(gift_reader, part));

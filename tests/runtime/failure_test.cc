@@ -41,10 +41,6 @@ Status run_until_failure(Communicator& comm, const Call& call, int at_most) {
   return {};
 }
 
-bool any_has(const std::vector<Status>& statuses, rondeResult_t code) {
-  return std::any_of(statuses.begin(), statuses.end(), [code](const Status& one) { return one.code() == code; });
-}
-
 }  // namespace
 
 TEST_CASE("abort from another thread ends an operation that waits, at once, and the other ranks are told") {
@@ -148,8 +144,12 @@ TEST_CASE("ranks that call different things get a mismatch, not data") {
         }
         return {};
       });
-      for (const Status& status : statuses) CHECK_FALSE(status.ok());
-      CHECK(any_has(statuses, rondeMismatch));
+      for (const Status& status : statuses) {
+        CHECK(status.code() == rondeMismatch);
+        CHECK_THAT(status.message(),
+                   Catch::Contains(describe({nullptr, nullptr, 1000, rondeFloat32, rondeSum})) &&
+                       Catch::Contains("rank 1: " + describe({nullptr, nullptr, other.count, other.type, other.op})));
+      }
     }
   }
 }
@@ -167,8 +167,73 @@ TEST_CASE("a rank that has made one call more than the others is a mismatch or a
       return {};
     });
     CHECK(statuses[0].code() == rondeTimedOut);
-    CHECK_THAT(statuses[0].message(), Catch::Contains("rank 1"));
+    CHECK_THAT(statuses[0].message(), Catch::Contains("rank 1 has not called it"));
     CHECK_FALSE(run_one(world[1], kLargeCall).ok());
+  }
+}
+
+TEST_CASE("who is late is named on every rank that waits, not who stands next to it") {
+  for (const Way& way : {Way{"inproc", "ring"}, Way{"shm", "star"}, Way{"tcp", "ring"}}) {
+    for (const bool real_root : {false, true}) {
+      CAPTURE(way.transport, way.algorithm, real_root);
+      WorldOptions options = world_of(5, way.transport, way.algorithm);
+      options.settings.emplace_back("RONDE_LATE_TIMEOUT", "1");
+      options.real_root = real_root;
+      World world(options);
+      REQUIRE(first_failure(world.made()).ok());
+      REQUIRE(run_calls(world, {kLargeCall}).ok());
+      const auto statuses = world.run(
+          [&](Communicator& comm) -> Status { return comm.rank() == 2 ? Status() : run_one(comm, kLargeCall); });
+      for (const int rank : {0, 1, 3, 4}) {
+        CHECK(statuses[static_cast<size_t>(rank)].code() == rondeTimedOut);
+        CHECK_THAT(statuses[static_cast<size_t>(rank)].message(), Catch::Contains("rank 2 has not called it"));
+      }
+    }
+  }
+}
+
+TEST_CASE("a rank that has left is named at once to who still needs it, whoever holds the meeting point") {
+  for (const Way& way : all_ways()) {
+    for (const bool real_root : {false, true}) {
+      for (const int leaver : {0, 2}) {
+        CAPTURE(way.transport, way.algorithm, real_root, leaver);
+        WorldOptions options = world_of(3, way.transport, way.algorithm);
+        options.real_root = real_root;
+        World world(options);
+        REQUIRE(first_failure(world.made()).ok());
+        REQUIRE(run_calls(world, {kLargeCall, kLargeCall}).ok());
+        const Time begin = Clock::now();
+        const auto statuses = in_threads(3, [&](int rank) -> Status {
+          if (rank != leaver) return run_one(world[rank], kLargeCall);
+          world.destroy(leaver);
+          return {};
+        });
+        CHECK(Clock::now() - begin < Milliseconds(3000));
+        for (int rank = 0; rank < 3; ++rank) {
+          if (rank == leaver) continue;
+          const Status& status = statuses[static_cast<size_t>(rank)];
+          CHECK(status.code() == rondePeerLost);
+          CHECK_THAT(status.message(), Catch::Contains("rank " + std::to_string(leaver)) &&
+                                           Catch::Contains("has left") && Catch::Contains("number 3"));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("ranks may leave while others are still in the last operation") {
+  for (const Way& way : all_ways()) {
+    CAPTURE(way.transport, way.algorithm);
+    for (int i = 0; i < 5; ++i) {
+      World world(world_of(4, way.transport, way.algorithm));
+      REQUIRE(first_failure(world.made()).ok());
+      const auto statuses = in_threads(4, [&](int rank) -> Status {
+        const Status status = run_one(world[rank], kLargeCall);
+        world.destroy(rank);
+        return status;
+      });
+      CHECK(first_failure(statuses).ok());
+    }
   }
 }
 

@@ -30,7 +30,69 @@ std::vector<std::string> transports_of(Communicator& comm) {
   return names;
 }
 
+enum class Step { reach, connect };
+
+// A transport whose endpoint of rank 1 fails in one step of start-up, as if its process had died there.
+class FailingTransport final : public Transport {
+ public:
+  FailingTransport(std::unique_ptr<Transport> inner, Step step) : inner_(std::move(inner)), step_(step) {}
+  [[nodiscard]] std::string_view name() const override { return inner_->name(); }
+  [[nodiscard]] bool shares_memory() const override { return inner_->shares_memory(); }
+  Result<std::unique_ptr<Endpoint>> open(const EndpointContext& context) override {
+    RONDE_ASSIGN(auto endpoint, inner_->open(context));
+    if (context.rank != 1) return endpoint;
+    return std::unique_ptr<Endpoint>(std::make_unique<FailingEndpoint>(std::move(endpoint), step_));
+  }
+
+ private:
+  class FailingEndpoint final : public Endpoint {
+   public:
+    FailingEndpoint(std::unique_ptr<Endpoint> inner, Step step) : inner_(std::move(inner)), step_(step) {}
+    [[nodiscard]] Bytes facts() const override { return inner_->facts(); }
+    Result<std::vector<bool>> reach(const Peers& peers, const OwnMemory& own, Deadline deadline) override {
+      if (step_ == Step::reach) return Status(rondeSystemError, "planted");
+      return inner_->reach(peers, own, deadline);
+    }
+    [[nodiscard]] const PeerMemory* memory_of(int rank) const override { return inner_->memory_of(rank); }
+    Result<std::vector<MadeLink>> connect(std::span<const LinkWish> wishes, const Peers& peers, const OwnMemory& own,
+                                          Deadline deadline) override {
+      if (step_ == Step::connect) return Status(rondeSystemError, "planted");
+      return inner_->connect(wishes, peers, own, deadline);
+    }
+
+   private:
+    std::unique_ptr<Endpoint> inner_;
+    Step step_;
+  };
+
+  std::unique_ptr<Transport> inner_;
+  Step step_;
+};
+
 }  // namespace
+
+TEST_CASE("what goes wrong on one rank in the middle of start-up ends it on all at once, with the cause") {
+  for (const bool real_root : {false, true}) {
+    for (const Step step : {Step::reach, Step::connect}) {
+      for (const std::string transport : {"inproc", "shm", "tcp"}) {
+        CAPTURE(real_root, step == Step::reach, transport);
+        WorldOptions options = world_of(4, transport, "auto");
+        options.real_root = real_root;
+        options.transports = [step] {
+          auto made = built_in_transports();
+          for (auto& one : made) one = std::make_unique<FailingTransport>(std::move(one), step);
+          return made;
+        };
+        const Time begin = Clock::now();
+        World world(options);
+        CHECK(Clock::now() - begin < Milliseconds(3000));  // far below the limit of start-up
+        check_refused(world, rondeSystemError, "planted");
+        for (const int rank : {0, 2, 3})
+          CHECK_THAT(world.made()[static_cast<size_t>(rank)].message(), Catch::Contains("rank 1"));
+      }
+    }
+  }
+}
 
 TEST_CASE("ranks of one process use inproc unless they are told another transport") {
   for (const std::string transport : {"auto", "inproc", "shm", "tcp"}) {

@@ -11,6 +11,8 @@
 namespace ronde {
 namespace {
 
+constexpr Milliseconds kStopPoll{50};  // how often a wait asks whether start-up has failed elsewhere
+
 // Where the ranks of this process find each other's memory, keyed by job and rank. Shared by the transport and its
 // endpoints; an endpoint takes its entry out when it goes.
 class Table {
@@ -26,11 +28,13 @@ class Table {
     const std::scoped_lock lock(mutex_);
     entries_.erase(key);
   }
-  // Waits for the entry; false if the deadline passes first.
-  bool find(Key key, OwnMemory& found, Deadline deadline) {
+  // Waits for the entry of a rank; false if the deadline passes first, or start-up has failed.
+  bool find(Key key, OwnMemory& found, const EndpointContext& context, Deadline deadline) {
     std::unique_lock lock(mutex_);
-    const auto there = [&] { return entries_.contains(key); };
-    if (!changed_.wait_until(lock, deadline.time(), there)) return false;
+    while (!entries_.contains(key)) {
+      if (context.stopped() || deadline.passed()) return false;
+      changed_.wait_until(lock, deadline.earlier(Deadline::after(kStopPoll)).time());
+    }
     found = entries_[key];
     return true;
   }
@@ -56,7 +60,7 @@ class InprocEndpoint final : public MemoryEndpoint {
     for (size_t rank = 0; rank < reached.size(); ++rank) {
       if (static_cast<int>(rank) == context().rank || peers.facts[rank] != mine) continue;
       OwnMemory there;
-      if (!table_->find({context().job, static_cast<int>(rank)}, there, deadline)) {
+      if (!table_->find({context().job, static_cast<int>(rank)}, there, context(), deadline)) {
         return Status(rondeTimedOut, fmt::format("rank {}, in the same process, did not bring its memory", rank));
       }
       found(static_cast<int>(rank), {there.segment, there.doorbell, there.doorbell->event_fd()});

@@ -131,8 +131,9 @@ class Handover {
     return {};
   }
 
-  Status run(Deadline deadline) {
+  Status run(const OnceFlag* stop, Deadline deadline) {
     while ((!outgoing_.empty() || !awaited_.empty()) && !deadline.passed()) {
+      if (stop != nullptr && stop->is_set()) return {};
       advance_outgoing();
       RONDE_TRY(accept_all());
       advance_incoming();
@@ -199,10 +200,10 @@ class Handover {
 }  // namespace
 
 Result<std::vector<Received>> hand_over(const Offer& offer, int listener, const std::vector<Candidate>& candidates,
-                                        Deadline deadline) {
+                                        const OnceFlag* stop, Deadline deadline) {
   Handover handover(offer, listener);
   RONDE_TRY(handover.start(candidates));
-  RONDE_TRY(handover.run(deadline));
+  RONDE_TRY(handover.run(stop, deadline));
   return handover.take();
 }
 

@@ -9,6 +9,7 @@
 #include "base/deadline.h"
 #include "base/fd.h"
 #include "base/proof.h"
+#include "base/shared_word.h"
 #include "base/status.h"
 
 namespace ronde {
@@ -34,8 +35,9 @@ struct Received {  // what a rank got
   Fd event;
 };
 
-// Blocks until everything that can come has come, at most to the deadline. What did not come is missing in the result.
+// Blocks until everything that can come has come, at most to the deadline, or until `stop` (may be null) is set. What did
+// not come is missing in the result.
 Result<std::vector<Received>> hand_over(const Offer& offer, int listener, const std::vector<Candidate>& candidates,
-                                        Deadline deadline);
+                                        const OnceFlag* stop, Deadline deadline);
 
 }  // namespace ronde

@@ -68,8 +68,8 @@ class ShmEndpoint final : public MemoryEndpoint {
     const Offer offer{context().job,        context().secret,     context().rank,
                       own.segment->token(), own.segment->memfd(), own.doorbell->event_fd()};
     const std::vector<Candidate> candidates = candidates_among(peers);
-    RONDE_ASSIGN(std::vector<Received> all,
-                 hand_over(offer, listener_.get(), candidates, deadline.earlier(Deadline::after(kHandoverLimit))));
+    RONDE_ASSIGN(std::vector<Received> all, hand_over(offer, listener_.get(), candidates, context().stop,
+                                                      deadline.earlier(Deadline::after(kHandoverLimit))));
     for (Received& received : all) {
       auto segment = cache_->map(received.memfd.get(), own.segment->layout(), received.token);
       if (!segment.ok()) {

@@ -47,8 +47,8 @@ class Intake {
  public:
   using Key = std::pair<int, uint32_t>;  // rank of the peer, detail
 
-  Intake(Acceptor acceptor, std::vector<Key> wanted, int own_rank, Deadline deadline)
-      : acceptor_(std::move(acceptor)), wanted_(std::move(wanted)), own_rank_(own_rank), deadline_(deadline) {
+  Intake(Acceptor acceptor, std::vector<Key> wanted, const EndpointContext& context, Deadline deadline)
+      : acceptor_(std::move(acceptor)), wanted_(std::move(wanted)), context_(context), deadline_(deadline) {
     thread_ = std::thread([this] { run(); });
   }
   ~Intake() {
@@ -70,7 +70,7 @@ class Intake {
 
  private:
   void run() {
-    while (streams_.size() < wanted_.size() && !deadline_.passed() && !stop_.is_set()) {
+    while (streams_.size() < wanted_.size() && !deadline_.passed() && !stop_.is_set() && !context_.stopped()) {
       pollfd ready{acceptor_.poll_fd(), POLLIN, 0};
       ::poll(&ready, 1, kAcceptPollMs);
       std::vector<Stream> proved;
@@ -81,14 +81,15 @@ class Intake {
 
   void take(Stream stream) {
     const Key key{static_cast<int>(stream.claim.client_rank), stream.claim.detail};
-    const bool meant = stream.claim.role == Role::data && stream.claim.server_rank == static_cast<uint32_t>(own_rank_);
+    const bool meant =
+        stream.claim.role == Role::data && stream.claim.server_rank == static_cast<uint32_t>(context_.rank);
     const bool wanted = std::find(wanted_.begin(), wanted_.end(), key) != wanted_.end();
     if (meant && wanted) streams_.emplace(key, std::move(stream));
   }
 
   Acceptor acceptor_;
   std::vector<Key> wanted_;
-  int own_rank_;
+  const EndpointContext& context_;
   Deadline deadline_;
   std::map<Key, Stream> streams_;
   OnceFlag stop_;
@@ -122,7 +123,7 @@ class TcpEndpoint final : public Endpoint {
 
   Result<std::vector<MadeLink>> connect(std::span<const LinkWish> wishes, const Peers& peers, const OwnMemory& own,
                                         Deadline deadline) override {
-    Intake intake(Acceptor(std::move(listeners_), context_.secret, context_.job), incoming_keys(wishes), context_.rank,
+    Intake intake(Acceptor(std::move(listeners_), context_.secret, context_.job), incoming_keys(wishes), context_,
                   deadline);
     std::vector<MadeLink> links(wishes.size());
     for (size_t i = 0; i < wishes.size(); ++i) {
@@ -158,7 +159,7 @@ class TcpEndpoint final : public Endpoint {
                         .client_rank = static_cast<uint32_t>(context_.rank),
                         .server_rank = static_cast<uint32_t>(wish.peer),
                         .detail = detail_of(wish.kind, i)};
-      RONDE_ASSIGN(Stream stream, dial(facts->addresses, context_.secret, claim, whom, false, deadline));
+      RONDE_ASSIGN(Stream stream, dial(facts->addresses, context_.secret, claim, whom, false, deadline, context_.stop));
       RONDE_TRY(own.doorbell->add_socket(stream.fd.get()));
       fds.push_back(std::move(stream.fd));
     }

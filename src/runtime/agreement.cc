@@ -1,0 +1,44 @@
+#include "runtime/agreement.h"
+
+#include <fmt/format.h>
+
+#include "bootstrap/messages.h"
+
+namespace ronde {
+
+Agreement::Agreement(Rendezvous& rendezvous, FailureState& failure, uint32_t first)
+    : rendezvous_(rendezvous), log_(first) {
+  Watcher watcher;
+  watcher.failed = [&failure](const Status& why) { failure.set(why); };
+  watcher.position = [this](uint32_t sequence) { return position(sequence); };
+  watcher.late = [this](LateNote note) {
+    const std::scoped_lock lock(mutex_);
+    late_ = std::move(note);
+  };
+  rendezvous_.watch(std::move(watcher));
+}
+
+void Agreement::waiting(const OperationArgs& args, uint32_t sequence, uint32_t digest, bool ask_others) {
+  rendezvous_.waiting({sequence, digest, describe(args)}, ask_others);
+}
+
+Position Agreement::position(uint32_t sequence) const {
+  Position position;
+  position.begun = log_.begun();
+  if (const auto call = log_.find(sequence)) position.call = CallNote{sequence, call->digest, describe(call->args)};
+  return position;
+}
+
+std::string Agreement::late_text(uint32_t sequence) const {
+  const std::scoped_lock lock(mutex_);
+  if (!late_ || late_->sequence != sequence) return "";
+  std::string text;
+  if (!late_->behind.empty())
+    text = fmt::format("{} {} not called it", ranks_text(late_->behind), late_->behind.size() == 1 ? "has" : "have");
+  if (!late_->silent.empty())
+    text += fmt::format("{}{} {} not answer: stopped, or out of reach", text.empty() ? "" : "; ",
+                        ranks_text(late_->silent), late_->silent.size() == 1 ? "does" : "do");
+  return text.empty() ? "all ranks have called it" : text;
+}
+
+}  // namespace ronde

@@ -1,0 +1,45 @@
+// One rank's side of the agreement of calls: what it has begun, what it says when it has waited for long, and what it hears
+// about whom it waits for. The judging is done where all ranks report (bootstrap/judge.h).
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "bootstrap/rendezvous.h"
+#include "runtime/call_log.h"
+#include "runtime/failure.h"
+
+namespace ronde {
+
+class Agreement {
+ public:
+  // first: the number before the first operation. The two others outlive this object.
+  Agreement(Rendezvous& rendezvous, FailureState& failure, uint32_t first);
+  ~Agreement() { leave(); }
+  Agreement(const Agreement&) = delete;
+  Agreement& operator=(const Agreement&) = delete;
+
+  // By the thread that drives the communicator, on the path of every operation.
+  void begin(const OperationArgs& args, uint32_t sequence, uint32_t digest) { log_.begin(args, sequence, digest); }
+
+  // The operation that was begun last has waited for long. ask_others: a warning is due, or another rank's call differs.
+  void waiting(const OperationArgs& args, uint32_t sequence, uint32_t digest, bool ask_others);
+  // What is known of whom that operation waits for: "rank 1 has not called it"; empty: nothing.
+  [[nodiscard]] std::string late_text(uint32_t sequence) const;
+
+  // This rank has failed; the others are told why.
+  void report(const Status& why) { rendezvous_.report(why); }
+  // Says goodbye; safe to call twice.
+  void leave() { rendezvous_.leave(log_.begun()); }
+
+ private:
+  [[nodiscard]] Position position(uint32_t sequence) const;
+
+  Rendezvous& rendezvous_;
+  CallLog log_;
+  mutable std::mutex mutex_;
+  std::optional<LateNote> late_;  // guarded by it
+};
+
+}  // namespace ronde

@@ -1,0 +1,57 @@
+#include "runtime/call_log.h"
+
+#include <catch2/catch.hpp>
+#include <thread>
+
+namespace ronde {
+namespace {
+
+OperationArgs args_of(uint32_t sequence) {
+  return {nullptr, nullptr, size_t{sequence} << 20, static_cast<DataType>(sequence % 12),
+          static_cast<RedOp>(sequence % 5)};
+}
+
+}  // namespace
+
+TEST_CASE("the last calls are remembered, earlier and later ones are not known") {
+  const uint32_t first = GENERATE(0u, 0x7ffffff0u, 0xfffffff0u);
+  CallLog log(first);
+  CHECK(log.begun() == first);
+  CHECK_FALSE(log.find(first + 1));
+  for (uint32_t i = 1; i <= 40; ++i) log.begin(args_of(first + i), first + i, i);
+  CHECK(log.begun() == first + 40);
+  for (uint32_t i = 33; i <= 40; ++i) {
+    const auto call = log.find(first + i);
+    REQUIRE(call);
+    CHECK(call->digest == i);
+    CHECK(call->args.count == args_of(first + i).count);
+    CHECK(call->args.type == args_of(first + i).type);
+    CHECK(call->args.op == args_of(first + i).op);
+  }
+  CHECK_FALSE(log.find(first + 41));
+  CHECK_FALSE(log.find(first + 2));
+}
+
+TEST_CASE("a number that was never begun is not taken for the empty place of the log") {
+  CHECK_FALSE(CallLog(0xfffffff0).find(0));
+}
+
+TEST_CASE("a reader beside the writer sees whole calls only") {
+  CallLog log(0);
+  std::thread writer([&log] {
+    for (uint32_t i = 1; i <= 20'000; ++i) log.begin(args_of(i), i, i);
+  });
+  size_t found = 0;
+  for (uint32_t begun = 0; begun < 20'000;) {
+    begun = log.begun();
+    const auto call = log.find(begun);
+    if (!call) continue;
+    ++found;
+    if (call->digest != begun || call->args.count != args_of(begun).count || call->args.op != args_of(begun).op)
+      FAIL("a call of several: " << begun << ", " << call->digest);
+  }
+  writer.join();
+  CHECK(found > 0);
+}
+
+}  // namespace ronde
