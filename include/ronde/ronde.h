@@ -5,10 +5,11 @@
  *  1. Names, argument order and numeric values follow nccl.h (2.28), with the prefix "ronde".
  *  2. Every function returns a rondeResult_t unless it says otherwise. Outputs are written only on success.
  *  3. Every rank of a communicator calls the same collectives with the same count, type, reduction and root in the same
- *     order. What differs is an error on all ranks as soon as one rank reads another one's data.
+ *     order. What differs is an error on all ranks that says what each of them called; so is a rank that is finalized or
+ *     destroyed while others still wait for it.
  *  4. Threads: different communicators may be used from different threads at the same time. Calls on one communicator
- *     are made by one thread at a time, except rondeCommAbort, rondeCommGetAsyncError and rondeGetLastError, which any
- *     thread may call at any moment before the communicator is destroyed.
+ *     are made by one thread at a time, except rondeCommAbort, rondeCommGetAsyncError, rondeCommGetFailedRanks and
+ *     rondeGetLastError, which any thread may call at any moment before the communicator is destroyed.
  *  5. Buffer life: with stream NULL a call returns when its result is complete and both buffers are the caller's again.
  *     With a stream, and inside a group, both buffers belong to the library until the stream is synchronized, or until
  *     rondeGroupEnd has returned for calls with stream NULL. The send buffer is never written.
@@ -265,6 +266,11 @@ RONDE_API rondeResult_t rondeCommAbort(rondeComm_t comm);
 
 /* Writes the first error that the communicator has met, or rondeSuccess. Never blocks. */
 RONDE_API rondeResult_t rondeCommGetAsyncError(rondeComm_t comm, rondeResult_t* async_error);
+
+/* Writes the ranks whose processes have ended, in rising order, at most capacity of them, and to *number how many there
+ * are. When an operation returns rondePeerLost for a rank that died, that rank is among them. Never blocks; any thread.
+ * ranks may be NULL if capacity is 0. rondeInvalidArgument: NULL, a negative capacity. */
+RONDE_API rondeResult_t rondeCommGetFailedRanks(rondeComm_t comm, int* ranks, int capacity, int* number);
 
 /* Write the number of ranks, and this one's number among them, from 0. rondeInvalidArgument: NULL. */
 RONDE_API rondeResult_t rondeCommCount(const rondeComm_t comm, int* count);

@@ -171,6 +171,22 @@ rondeResult_t rondeCommGetAsyncError(rondeComm_t comm, rondeResult_t* async_erro
   });
 }
 
+rondeResult_t rondeCommGetFailedRanks(rondeComm_t comm, int* ranks, int capacity, int* number) {
+  return guarded([&]() -> Status {
+    RONDE_TRY(check_comm(comm, "rondeCommGetFailedRanks"));
+    RONDE_TRY(not_null(number, "rondeCommGetFailedRanks", "number"));
+    if (capacity < 0) return {rondeInvalidArgument, "rondeCommGetFailedRanks: capacity is negative"};
+    if (capacity > 0) RONDE_TRY(not_null(ranks, "rondeCommGetFailedRanks", "ranks"));
+    const std::set<uint32_t> lost = comm->communicator->lost_ranks();
+    int filled = 0;
+    for (const uint32_t rank : lost) {
+      if (filled < capacity) ranks[filled++] = static_cast<int>(rank);
+    }
+    *number = static_cast<int>(lost.size());
+    return {};
+  });
+}
+
 rondeResult_t rondeCommCount(const rondeComm_t comm, int* count) {
   return guarded([&]() -> Status {
     RONDE_TRY(check_comm(comm, "rondeCommCount"));

@@ -60,6 +60,9 @@ class Meeting {
       const std::scoped_lock lock(mutex_);
       members_[rank].position = std::move(watcher.position);
       members_[rank].late = std::move(watcher.late);
+      members_[rank].told_lost = std::move(watcher.lost);
+      for (uint32_t other = 0; other < members_.size(); ++other)
+        if (members_[other].state == State::lost) members_[rank].told_lost(other);
       watch = members_[rank].watch;
     }
     watch->set(std::move(watcher.failed));
@@ -95,6 +98,8 @@ class Meeting {
     Member& self = members_[rank];
     if (self.state != State::present) return;
     self.state = State::lost;
+    for (const Member& member : members_)
+      if (member.state == State::present && member.told_lost) member.told_lost(static_cast<uint32_t>(rank));
     const std::shared_ptr<FailureWatch> watch = self.watch;
     fail(lock, {rondePeerLost, fmt::format("rank {} ended without saying goodbye", rank)}, rank);
     if (lock.owns_lock()) lock.unlock();
@@ -110,6 +115,7 @@ class Meeting {
     std::shared_ptr<FailureWatch> watch;
     std::function<Position(uint32_t)> position;
     std::function<void(LateNote)> late;
+    std::function<void(uint32_t)> told_lost;
   };
 
   // With the lock, left without it where somebody had to be told. All that live answer at once.
@@ -212,6 +218,7 @@ class LocalRendezvous final : public Rendezvous {
   void waiting(const CallNote& call, bool ask_others) override { meeting_->waiting(rank_, call, ask_others); }
   void report(const Status& why) override { meeting_->report(rank_, why); }
   void leave(uint32_t begun) override { meeting_->leave(rank_, begun); }
+  void settle(Deadline) override {}
 
  private:
   std::shared_ptr<Meeting> meeting_;

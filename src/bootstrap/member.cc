@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <condition_variable>
 #include <mutex>
 
 #include "base/authenticated_stream.h"
@@ -90,16 +91,18 @@ class MemberSource final : public EventSource {
   }
 
   void waiting(const CallNote& call, bool ask_others) {
-    const std::scoped_lock lock(mutex_);
+    std::unique_lock lock(mutex_);
     machine_.waiting(call, ask_others);
     work(Clock::now());
     wake();
+    tell_failure(lock);  // the loop may have let go of a source whose connection has ended
   }
 
   void watch(Watcher watcher) {
     {
       const std::scoped_lock lock(mutex_);
       position_ = std::move(watcher.position);
+      lost_ = std::move(watcher.lost);
       late_ = std::move(watcher.late);
     }
     watch_.set(std::move(watcher.failed));
@@ -113,6 +116,12 @@ class MemberSource final : public EventSource {
       wake();
     }
     watch_.cancel();
+  }
+
+  // Once it has left: the root closes the connection when it has taken note. Served by the loop meanwhile.
+  void settle(Deadline deadline) {
+    std::unique_lock lock(mutex_);
+    if (machine_.has_left()) ended_.wait_until(lock, deadline.time(), [this] { return machine_.ended(); });
   }
 
   FailureWatch& failure_watch() { return watch_; }
@@ -153,11 +162,12 @@ class MemberSource final : public EventSource {
   void tell_watcher() {
     const std::vector<uint32_t> questions = machine_.take_questions();
     const std::vector<LateNote> notes = machine_.take_late_notes();
+    if (!lost_) return;  // nobody watches yet: lost ranks are kept
+    const std::vector<uint32_t> lost = machine_.take_lost();
     if (machine_.has_left()) return;
-    for (const uint32_t sequence : questions) machine_.answer(sequence, position_ ? position_(sequence) : Position());
-    for (const LateNote& note : notes) {
-      if (late_) late_(note);
-    }
+    for (const uint32_t rank : lost) lost_(rank);
+    for (const uint32_t sequence : questions) machine_.answer(sequence, position_(sequence));
+    for (const LateNote& note : notes) late_(note);
   }
 
   void read(Time now) {
@@ -174,8 +184,9 @@ class MemberSource final : public EventSource {
   // Entered with the lock. False when nothing more will come.
   bool tell_failure(std::unique_lock<std::mutex>& lock) {
     const std::optional<Status> failure = machine_.failure();
-    const bool goes_on = !machine_.ended() && !(machine_.has_left() && !connection_.has_unsent());
+    const bool goes_on = !machine_.ended();
     lock.unlock();
+    if (!goes_on) ended_.notify_all();
     if (failure) watch_.fire(*failure);
     return goes_on;
   }
@@ -194,11 +205,13 @@ class MemberSource final : public EventSource {
   MemberMachine machine_;
   const Fd epoll_;
   const Fd wakeup_;
+  std::condition_variable ended_;
   bool watches_output_ = false;
   bool said_goodbye_ = false;
   bool refused_ = false;  // a failure was told, not concluded from the connection's end
   std::function<Position(uint32_t)> position_;
   std::function<void(LateNote)> late_;
+  std::function<void(uint32_t)> lost_;
   FailureWatch watch_;
 };
 
@@ -231,6 +244,9 @@ class RemoteRendezvous final : public Rendezvous {
   void report(const Status& why) override { source_->report(why); }
   void waiting(const CallNote& call, bool ask_others) override { source_->waiting(call, ask_others); }
   void leave(uint32_t begun) override { source_->leave(begun); }
+  void settle(Deadline deadline) override {
+    if (watching_) source_->settle(deadline);
+  }
 
  private:
   EventLoop& loop_;

@@ -61,6 +61,12 @@ void MemberMachine::received(ByteView message, Time now) {
       late_notes_.push_back(std::move(note));
       return;
     }
+    case MessageKind::lost: {
+      LostMessage lost;
+      if (!decode(reader, lost)) return fail_unknown();
+      lost_.insert(lost_.end(), lost.ranks.begin(), lost.ranks.end());
+      return;
+    }
     case MessageKind::refused:
     case MessageKind::failure:
       if (decode_status(reader, told)) return fail(told);
@@ -74,7 +80,7 @@ void MemberMachine::fail_unknown() {
         fmt::format("the meeting point ({}) sent a message that this rank does not know", meeting_point_)});
 }
 
-// From now on nobody compares what the ranks do; what the root knew last is all there is.
+// From now on the root may end; then what it knew last is all that this rank knows of the others.
 void MemberMachine::take_closing(Reader& reader) {
   ClosingMessage closing;
   if (!decode(reader, closing)) return fail_unknown();
@@ -89,7 +95,7 @@ void MemberMachine::take_closing(Reader& reader) {
 
 void MemberMachine::waiting(const CallNote& call, bool ask_others) {
   waits_in_ = call;
-  if (closing_) return check_departures();
+  check_departures();
   if (!ended_ && !left_ && !failure_) messages_.push_back(encode(WaitingMessage{call, ask_others}));
 }
 
@@ -101,13 +107,14 @@ void MemberMachine::check_departures() {
 }
 
 void MemberMachine::answer(uint32_t asked, const Position& position) {
-  if (!ended_ && !left_ && !closing_) messages_.push_back(encode(AnswerMessage{asked, position}));
+  if (!ended_ && !left_) messages_.push_back(encode(AnswerMessage{asked, position}));
 }
 
 void MemberMachine::take_table(Reader& reader) {
   TableMessage table;
   if (!decode(reader, table) || table.parts.size() != join_.nranks)
     return fail({rondeInternalError, fmt::format("the meeting point ({}) sent a broken table", meeting_point_)});
+  root_ranks_ = std::move(table.root_ranks);
   root_holder_ = std::move(table.root_holder);
   if (!exchanging_) return;  // its deadline has passed meanwhile
   result_ = std::move(table.parts);
@@ -126,6 +133,7 @@ void MemberMachine::take_missing(Reader& reader, Time now) {
 void MemberMachine::closed(const Status& end) {
   ended_ = true;
   if (left_ || closing_) return;
+  lost_.insert(lost_.end(), root_ranks_.begin(), root_ranks_.end());
   const std::string holder =
       root_holder_.empty()
           ? fmt::format("the process that holds the meeting point ({})", meeting_point_)

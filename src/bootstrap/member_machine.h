@@ -47,6 +47,8 @@ class MemberMachine {
   // user.
   [[nodiscard]] std::vector<uint32_t> take_questions() { return std::exchange(questions_, {}); }
   [[nodiscard]] std::vector<LateNote> take_late_notes() { return std::exchange(late_notes_, {}); }
+  // Ranks whose processes have ended.
+  [[nodiscard]] std::vector<uint32_t> take_lost() { return std::exchange(lost_, {}); }
   [[nodiscard]] std::vector<SharedMessage> take_messages() { return std::exchange(messages_, {}); }
   [[nodiscard]] std::vector<std::string> take_warnings() { return std::exchange(warnings_, {}); }
   [[nodiscard]] Deadline next_deadline() const;
@@ -69,7 +71,8 @@ class MemberMachine {
   bool joined_ = false;
   bool left_ = false;
   bool ended_ = false;    // the connection
-  bool closing_ = false;  // the root has said goodbye
+  bool closing_ = false;  // the root's process may end
+  std::vector<uint32_t> root_ranks_;
   std::string root_holder_;
   std::optional<Status> failure_;
   std::optional<Status> own_failure_;
@@ -87,9 +90,10 @@ class MemberMachine {
 
   // What was said of operations.
   std::optional<CallNote> waits_in_;                       // the last
-  std::vector<std::pair<uint32_t, uint32_t>> departures_;  // once the root has closed: ranks, operations begun
+  std::vector<std::pair<uint32_t, uint32_t>> departures_;  // when the root was closing: ranks, operations begun
   std::vector<uint32_t> questions_;
   std::vector<LateNote> late_notes_;
+  std::vector<uint32_t> lost_;
 
   std::vector<SharedMessage> messages_;
   std::vector<std::string> warnings_;

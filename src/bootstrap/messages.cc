@@ -81,6 +81,7 @@ SharedMessage encode(const JoinMessage& message) {
 
 SharedMessage encode(const TableMessage& message) {
   Writer writer = begin(MessageKind::table);
+  write_ranks(writer, message.root_ranks);
   writer.text(message.root_holder).number(static_cast<uint32_t>(message.parts.size()));
   for (const Bytes& part : message.parts) writer.bytes(part);
   return finish(writer);
@@ -88,6 +89,12 @@ SharedMessage encode(const TableMessage& message) {
 
 SharedMessage encode(const MissingMessage& message) {
   Writer writer = begin(MessageKind::missing);
+  write_ranks(writer, message.ranks);
+  return finish(writer);
+}
+
+SharedMessage encode(const LostMessage& message) {
+  Writer writer = begin(MessageKind::lost);
   write_ranks(writer, message.ranks);
   return finish(writer);
 }
@@ -157,6 +164,7 @@ bool decode(Reader& reader, JoinMessage& message) {
 }
 
 bool decode(Reader& reader, TableMessage& message) {
+  read_ranks(reader, message.root_ranks);
   message.root_holder = reader.text();
   const auto count = reader.number<uint32_t>();
   message.parts.clear();
@@ -168,6 +176,11 @@ bool decode(Reader& reader, TableMessage& message) {
 }
 
 bool decode(Reader& reader, MissingMessage& message) {
+  read_ranks(reader, message.ranks);
+  return reader.complete();
+}
+
+bool decode(Reader& reader, LostMessage& message) {
   read_ranks(reader, message.ranks);
   return reader.complete();
 }

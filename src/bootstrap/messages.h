@@ -3,7 +3,7 @@
 //   member -> root   Join, Give (its part of an exchange), Ask (who is missing?), Report, Leave, Waiting (has waited for
 //                    long in a call), Answer (to a Question)
 //   root -> member   Welcome, Refused, Table (the parts of all), Missing (the answer to Ask), Failure, Closing, Question
-//                    (where are you?), Late (whom a wait is for)
+//                    (where are you?), Late (whom a wait is for), Lost (ranks whose processes have ended)
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,7 @@ enum class MessageKind : uint8_t {
   closing = 21,
   question = 22,
   late = 23,
+  lost = 24,
 };
 
 inline constexpr uint32_t kMostRanks = 1 << 16;
@@ -64,10 +65,14 @@ struct JoinMessage {
   ProcessIdentity process;
 };
 struct TableMessage {
-  std::vector<Bytes> parts;  // in rank order
-  std::string root_holder;   // who lives in the root's process: "rank 0 (pid 12 on host a)"; empty: no rank
+  std::vector<Bytes> parts;          // in rank order
+  std::vector<uint32_t> root_ranks;  // who lives in the root's process
+  std::string root_holder;           // the same as text: "rank 0 (pid 12 on host a)"; empty: no rank
 };
 struct MissingMessage {
+  std::vector<uint32_t> ranks;
+};
+struct LostMessage {
   std::vector<uint32_t> ranks;
 };
 struct LeaveMessage {
@@ -84,6 +89,7 @@ struct AnswerMessage {
   uint32_t sequence = 0;  // of the question
   Position position;
 };
+// The root's process may end from now on; as long as it does not the root goes on.
 struct ClosingMessage {
   std::vector<std::pair<uint32_t, uint32_t>> left;  // ranks that have left, and what they had begun
 };
@@ -93,6 +99,7 @@ struct ClosingMessage {
 [[nodiscard]] SharedMessage encode(const JoinMessage& message);
 [[nodiscard]] SharedMessage encode(const TableMessage& message);
 [[nodiscard]] SharedMessage encode(const MissingMessage& message);
+[[nodiscard]] SharedMessage encode(const LostMessage& message);
 [[nodiscard]] SharedMessage encode(const LeaveMessage& message);
 [[nodiscard]] SharedMessage encode(const WaitingMessage& message);
 [[nodiscard]] SharedMessage encode(const QuestionMessage& message);
@@ -107,6 +114,7 @@ struct ClosingMessage {
 [[nodiscard]] bool decode(Reader& reader, JoinMessage& message);
 [[nodiscard]] bool decode(Reader& reader, TableMessage& message);
 [[nodiscard]] bool decode(Reader& reader, MissingMessage& message);
+[[nodiscard]] bool decode(Reader& reader, LostMessage& message);
 [[nodiscard]] bool decode(Reader& reader, LeaveMessage& message);
 [[nodiscard]] bool decode(Reader& reader, WaitingMessage& message);
 [[nodiscard]] bool decode(Reader& reader, QuestionMessage& message);

@@ -16,13 +16,15 @@
 
 namespace ronde {
 
-// What a rank that has met the others wants to hear. Called on other threads, which it must not block, and where it must
-// not call the rendezvous (failed may call leave).
+// What a rank that has met the others wants to hear. Called on other threads, which it must not block, or from within
+// waiting(); it must not call the rendezvous (failed may call leave).
 struct Watcher {
   // Once, with the first failure of another rank: rondePeerLost ("rank 3 ..."), or what another rank reported.
   std::function<void(Status)> failed;
   // Where is this rank, and what was its call of that number?
   std::function<Position(uint32_t sequence)> position = [](uint32_t) { return Position(); };
+  // A rank whose process has ended; before failed is told of it.
+  std::function<void(uint32_t rank)> lost = [](uint32_t) {};
   // The answer to waiting(..., true).
   std::function<void(LateNote)> late = [](const LateNote&) {};
 };
@@ -50,6 +52,10 @@ class Rendezvous {
   // Says goodbye, after `begun` operations: that this rank ends is no failure from now on, unless another rank waits in a
   // later operation. Does not block, is safe to call twice; the watcher is not called after it has returned.
   virtual void leave(uint32_t begun) = 0;
+
+  // After leave(): blocks until the goodbye has arrived, at most to the deadline. Until then this process must not end, or
+  // the others take that for a loss. Not on the event loop's thread.
+  virtual void settle(Deadline deadline) = 0;
 };
 
 // Limits and choices of start-up, from the settings.

@@ -132,6 +132,7 @@ void RootMachine::give(uint32_t rank, Bytes part, Time now) {
 
 void RootMachine::hand_out_table() {
   TableMessage table;
+  table.root_ranks = own_ranks();
   table.root_holder = holder_text();
   for (auto& [rank, member] : members_) {
     table.parts.push_back(std::move(*member.part));
@@ -170,7 +171,26 @@ void RootMachine::leave(uint32_t rank, uint32_t begun, Time now) {
     judge_->left(rank, begun);
     pass_on_judgement(now);
   }
+  part_if_own_ranks_left();
   check_finished(now);
+}
+
+// Once no rank of this process is left, the process may end at any moment, without another word.
+void RootMachine::part_if_own_ranks_left() {
+  const std::vector<uint32_t> own = own_ranks();
+  const bool all_left = std::all_of(own.begin(), own.end(),
+                                    [this](uint32_t rank) { return members_.at(rank).state == MemberState::left; });
+  if (!complete_ || own.empty() || !all_left || std::exchange(parted_, true)) return;
+  const SharedMessage message = encode(closing_message());
+  for (const auto& [rank, member] : members_)
+    if (member.state == MemberState::present) send(member.connection, message);
+}
+
+ClosingMessage RootMachine::closing_message() const {
+  ClosingMessage closing;
+  for (const auto& [rank, member] : members_)
+    if (member.state == MemberState::left) closing.left.emplace_back(rank, member.begun);
+  return closing;
 }
 
 std::vector<uint32_t> RootMachine::missing_ranks() const {
@@ -188,10 +208,15 @@ std::string RootMachine::who(uint32_t rank) const {
   return fmt::format("rank {} ({})", rank, member->second.process.text());
 }
 
-std::string RootMachine::holder_text() const {
+std::vector<uint32_t> RootMachine::own_ranks() const {
   std::vector<uint32_t> ranks;
   for (const auto& [rank, member] : members_)
     if (member.process.same_process(own_)) ranks.push_back(rank);
+  return ranks;
+}
+
+std::string RootMachine::holder_text() const {
+  const std::vector<uint32_t> ranks = own_ranks();
   return ranks.empty() ? "" : fmt::format("{} ({})", ranks_text(ranks), own_.text());
 }
 
@@ -204,6 +229,9 @@ void RootMachine::closed(ConnectionId connection, const Status& end, Time now) {
   Member& member = members_[rank];
   if (member.state == MemberState::present) {
     member.state = MemberState::lost;
+    const SharedMessage lost = encode(LostMessage{{rank}});  // before the failure: who learns that can ask which
+    for (const auto& [other, present] : members_)
+      if (present.state == MemberState::present) send(present.connection, lost);
     fail({end.code(), fmt::format("{} {}", who(rank), end.message())}, rank, now);
   }
   check_finished(now);
@@ -254,11 +282,7 @@ void RootMachine::end() {
     fail({rondePeerLost, fmt::format("{} ended without saying goodbye", who(rank))}, rank, Time::min());
     break;
   }
-  ClosingMessage closing;
-  for (const auto& [rank, member] : members_) {
-    if (member.state == MemberState::left) closing.left.emplace_back(rank, member.begun);
-  }
-  const SharedMessage message = encode(closing);
+  const SharedMessage message = encode(closing_message());
   for (const auto& [connection, claim] : unjoined_) closes_.push_back(connection);
   for (const auto& [rank, member] : members_) {
     if (member.state != MemberState::present) continue;

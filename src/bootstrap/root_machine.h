@@ -59,6 +59,9 @@ class RootMachine {
   void give(uint32_t rank, Bytes part, Time now);
   void leave(uint32_t rank, uint32_t begun, Time now);
   void pass_on_judgement(Time now);
+  void part_if_own_ranks_left();
+  [[nodiscard]] ClosingMessage closing_message() const;
+  [[nodiscard]] std::vector<uint32_t> own_ranks() const;
   void hand_out_table();
   [[nodiscard]] std::vector<uint32_t> missing_ranks() const;
   [[nodiscard]] std::string who(uint32_t rank) const;  // "rank 3 (pid 4242 on host node-a)"
@@ -78,6 +81,7 @@ class RootMachine {
   uint32_t nranks_ = 0;               // 0: nobody has come
   bool complete_ = false;             // all have come
   uint32_t parts_ = 0;                // of the exchange in progress
+  bool parted_ = false;               // the ranks of this process have left, and the others know it
   std::optional<Judge> judge_;        // once all have come
   std::optional<Status> failure_;
   Time linger_until_ = Time::max();  // a failed start-up tells those who come late

@@ -16,7 +16,7 @@ class Agreement {
  public:
   // first: the number before the first operation. The two others outlive this object.
   Agreement(Rendezvous& rendezvous, FailureState& failure, uint32_t first);
-  ~Agreement() { leave(); }
+  ~Agreement() = default;
   Agreement(const Agreement&) = delete;
   Agreement& operator=(const Agreement&) = delete;
 
@@ -25,13 +25,14 @@ class Agreement {
 
   // The operation that was begun last has waited for long. ask_others: a warning is due, or another rank's call differs.
   void waiting(const OperationArgs& args, uint32_t sequence, uint32_t digest, bool ask_others);
-  // What is known of whom that operation waits for: "rank 1 has not called it"; empty: nothing.
-  [[nodiscard]] std::string late_text(uint32_t sequence) const;
+  // Whom that operation waits for in truth, as far as is known: "rank 1, which has not called it"; else `next`, the rank
+  // that this one waits for directly.
+  [[nodiscard]] std::string whom(uint32_t sequence, const std::string& next) const;
 
   // This rank has failed; the others are told why.
   void report(const Status& why) { rendezvous_.report(why); }
-  // Says goodbye; safe to call twice.
-  void leave() { rendezvous_.leave(log_.begun()); }
+  // Says goodbye, and waits a little for it to arrive; safe to call twice.
+  void leave();
 
  private:
   [[nodiscard]] Position position(uint32_t sequence) const;

@@ -1,11 +1,12 @@
 // One rank of a communicator: its links and windows to the other ranks, its place in the sequence of operations, and what
 // went wrong first.
 //
-// Threads: operations, finalize and the destructor by one thread at a time; abort(), first_error() by any.
+// Threads: operations, finalize and the destructor by one thread at a time; abort(), first_error(), lost_ranks() by any.
 #pragma once
 
 #include <atomic>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -86,6 +87,8 @@ class Communicator {
   Status finalize();
   void abort();
   [[nodiscard]] Status first_error() const { return failure_.first(); }
+  // Ranks whose processes have ended, as far as is known.
+  [[nodiscard]] std::set<uint32_t> lost_ranks() const { return failure_.lost(); }
   [[nodiscard]] bool finalized() const { return finalized_; }
 
   [[nodiscard]] std::vector<TransportTraffic> traffic() const;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <mutex>
+#include <set>
 
 #include "base/doorbell.h"
 #include "base/shared_word.h"
@@ -26,6 +27,16 @@ class FailureState {
     return true;
   }
 
+  // A rank whose process has ended.
+  void lose(uint32_t rank) {
+    const std::scoped_lock lock(mutex_);
+    lost_.insert(rank);
+  }
+  [[nodiscard]] std::set<uint32_t> lost() const {
+    const std::scoped_lock lock(mutex_);
+    return lost_;
+  }
+
   [[nodiscard]] bool is_set() const { return flag_.is_set(); }
   [[nodiscard]] const OnceFlag& flag() const { return flag_; }
   [[nodiscard]] Status first() const {
@@ -43,6 +54,7 @@ class FailureState {
   OnceFlag flag_;
   mutable std::mutex mutex_;
   Status first_;
+  std::set<uint32_t> lost_;
   std::mutex doorbell_mutex_;
   Doorbell* doorbell_ = nullptr;
 };

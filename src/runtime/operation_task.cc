@@ -20,10 +20,8 @@ constexpr Milliseconds kLongWait{300};
 constexpr Milliseconds kAskBefore{700};  // a warning or error is due: time for the others to answer
 constexpr seconds kPause{1};
 
-// The rank next to this one, and who is late in truth, as far as that is known.
-std::string whom(uint32_t waits_for, const std::string& late) {
-  const std::string next = waits_for == kWaitsForAny ? "another rank" : fmt::format("rank {}", waits_for - 1);
-  return late.empty() ? next : fmt::format("{} ({})", next, late);
+std::string rank_text(uint32_t waits_for) {
+  return waits_for == kWaitsForAny ? "another rank" : fmt::format("rank {}", waits_for - 1);
 }
 
 }  // namespace
@@ -92,12 +90,12 @@ void OperationTask::check_patience(Time waiting_since, Time now) {
   tell_of_wait(waited);
   if (context_.settings->late_timeout_s > 0 && waited_s >= context_.settings->late_timeout_s) {
     fail(rondeTimedOut, fmt::format("waited {} s for {} (RONDE_LATE_TIMEOUT)", waited_s,
-                                    whom(waits_for_, context_.agreement->late_text(sequence_))));
+                                    context_.agreement->whom(sequence_, rank_text(waits_for_))));
     return;
   }
   if (context_.settings->late_warning_s > 0 && waited >= next_warning_) {
     log::warn("rank {} of {}: {} has waited {} s for {}", context_.rank, context_.nranks, describe(args_, sequence_),
-              waited_s, whom(waits_for_, context_.agreement->late_text(sequence_)));
+              waited_s, context_.agreement->whom(sequence_, rank_text(waits_for_)));
     next_warning_ = waited + kWarnAgain;
   }
 }

@@ -144,6 +144,10 @@ static void test_questions(rondeComm_t comm) {
   NEED(rondeCommDevice(comm, &value) == rondeSuccess && value == RONDE_DEVICE_HOST);
   rondeResult_t error = rondeInternalError;
   NEED(rondeCommGetAsyncError(comm, &error) == rondeSuccess && error == rondeSuccess);
+  NEED(rondeCommGetFailedRanks(comm, NULL, 0, &value) == rondeSuccess && value == 0);
+  NEED(rondeCommGetFailedRanks(comm, NULL, 1, &value) == rondeInvalidArgument);
+  NEED(rondeCommGetFailedRanks(comm, &value, -1, &value) == rondeInvalidArgument);
+  NEED(rondeCommGetFailedRanks(comm, NULL, 0, NULL) == rondeInvalidArgument);
   rondeTraffic_t traffic[4];
   memset(traffic, 0, sizeof traffic);
   for (int i = 0; i < 4; ++i) traffic[i].size = sizeof traffic[i];

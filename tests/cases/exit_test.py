@@ -45,6 +45,6 @@ def run(program, transport, way, others_go_on):
 
 if __name__ == "__main__":
     for transport in ("shm", "tcp"):
-        for way in ("blocking", "stream"):
+        for way in ("blocking", "stream", "destroy"):
             for others_go_on in (False, True):
                 run(sys.argv[1], transport, way, others_go_on)

@@ -1,12 +1,14 @@
 /* Uses the library and returns from main without destroying anything; exit_test.py starts it.
  *
- * usage: exits_early WAY [OTHERS_GO_ON]   WAY: blocking, or stream
+ * usage: exits_early WAY [OTHERS_GO_ON]   WAY: blocking, stream, or destroy
  *
- * With a second argument rank 0 returns and the others call once more, which must fail. */
+ * With a second argument rank 0 returns and the others call once more, which must fail. "destroy": rank 0 destroys and
+ * ends without exit handlers; that is no failure for the others, unless they call once more. */
 #include <ronde/ronde.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { kCount = 100000 };
 static float values[kCount];
@@ -38,9 +40,24 @@ int main(int argc, char** argv) {
   for (int i = 0; i < kCount; ++i) values[i] = 1;
   if (sum(comm, stream) != rondeSuccess) return fail("allreduce");
   if (values[0] != (float)world.nranks || values[kCount - 1] != (float)world.nranks) return fail("wrong result");
+  if (strcmp(argv[1], "destroy") == 0) {
+    const struct timespec moment = {0, 200000000};
+    rondeResult_t error = rondeInternalError;
+    if (world.rank == 0) {
+      clock_gettime(CLOCK_MONOTONIC, &now);
+      printf("%.6f\n", (double)now.tv_sec + 1e-9 * (double)now.tv_nsec);
+      fflush(stdout);
+      if (rondeCommDestroy(comm) != rondeSuccess) return fail("destroy");
+      _exit(0);
+    }
+    nanosleep(&moment, NULL);
+    if (rondeCommGetAsyncError(comm, &error) != rondeSuccess || error != rondeSuccess) return fail("a goodbye");
+  }
   if (argc > 2 && world.rank != 0) {
     rondeResult_t result = sum(comm, stream);
     if (result != rondePeerLost) return fail(rondeGetErrorString(result));
+    if (strcmp(argv[1], "destroy") == 0 && strstr(rondeGetLastError(comm), "rank 0 has left") == NULL)
+      return fail("the reason");
   }
   clock_gettime(CLOCK_MONOTONIC, &now);
   printf("%.6f\n", (double)now.tv_sec + 1e-9 * (double)now.tv_nsec); /* from here on it must end quickly */

@@ -10,6 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try_decode(ronde::JoinMessage());
   try_decode(ronde::TableMessage());
   try_decode(ronde::MissingMessage());
+  try_decode(ronde::LostMessage());
   try_decode(ronde::LeaveMessage());
   try_decode(ronde::WaitingMessage());
   try_decode(ronde::QuestionMessage());

@@ -167,7 +167,7 @@ TEST_CASE("a rank that has made one call more than the others is a mismatch or a
       return {};
     });
     CHECK(statuses[0].code() == rondeTimedOut);
-    CHECK_THAT(statuses[0].message(), Catch::Contains("rank 1 has not called it"));
+    CHECK_THAT(statuses[0].message(), Catch::Contains("for rank 1, which has not called it"));
     CHECK_FALSE(run_one(world[1], kLargeCall).ok());
   }
 }
@@ -186,7 +186,8 @@ TEST_CASE("who is late is named on every rank that waits, not who stands next to
           [&](Communicator& comm) -> Status { return comm.rank() == 2 ? Status() : run_one(comm, kLargeCall); });
       for (const int rank : {0, 1, 3, 4}) {
         CHECK(statuses[static_cast<size_t>(rank)].code() == rondeTimedOut);
-        CHECK_THAT(statuses[static_cast<size_t>(rank)].message(), Catch::Contains("rank 2 has not called it"));
+        CHECK_THAT(statuses[static_cast<size_t>(rank)].message(),
+                   Catch::Contains("for rank 2, which has not called it"));
       }
     }
   }
