@@ -71,7 +71,7 @@ typedef enum {
   rondeInProgress = 7,         /* not an error: not ended yet */
   rondeNumResults = 8,         /* the number of results that NCCL has too */
   /* Results that NCCL does not have. */
-  rondePeerLost = 100,        /* the process of another rank has ended */
+  rondePeerLost = 100,        /* the process of another rank has ended, or it has left while it was needed */
   rondePeerUnreachable = 101, /* the host of another rank, or the way to it, is silent */
   rondeMismatch = 102,        /* the ranks called different operations */
   rondeAborted = 103,         /* this communicator was aborted on this rank */
@@ -248,12 +248,13 @@ RONDE_API rondeResult_t rondeCommInitRankConfig(rondeComm_t* comm, int nranks, r
  * group. */
 RONDE_API rondeResult_t rondeCommInitAll(rondeComm_t* comms, int nranks, const int* devices);
 
-/* Waits until every operation of this communicator has ended on this rank, and says goodbye to the other ranks: after it
- * only destroy, abort and questions are allowed. Returns the first error that the communicator met. */
+/* Waits until every operation of this communicator has ended on this rank, and says goodbye to the other ranks (which takes
+ * at most 1 s where the meeting point does not answer): after it only destroy, abort and questions are allowed. Returns the first error that the communicator met. */
 RONDE_API rondeResult_t rondeCommFinalize(rondeComm_t comm);
 
 /* Says goodbye to the other ranks if that was not done, then frees everything. comm is invalid afterwards, whatever is
- * returned. Waits for the operations that are queued on streams (abort first to end them), for nothing else. Does not
+ * returned. Waits for the operations that are queued on streams (abort first to end them) and, like
+ * finalize, for its goodbye, for nothing else. Does not
  * return what operations have returned before: ask rondeCommFinalize or rondeCommGetAsyncError for that.
  * rondeInvalidArgument: not a communicator. NULL is allowed and does nothing. */
 RONDE_API rondeResult_t rondeCommDestroy(rondeComm_t comm);
@@ -268,7 +269,8 @@ RONDE_API rondeResult_t rondeCommAbort(rondeComm_t comm);
 RONDE_API rondeResult_t rondeCommGetAsyncError(rondeComm_t comm, rondeResult_t* async_error);
 
 /* Writes the ranks whose processes have ended, in rising order, at most capacity of them, and to *number how many there
- * are. When an operation returns rondePeerLost for a rank that died, that rank is among them. Never blocks; any thread.
+ * are, as far as the meeting point has told. When an operation returns rondePeerLost for a rank that died, that rank is
+ * among them, unless the meeting point itself had ended before. Never blocks; any thread.
  * ranks may be NULL if capacity is 0. rondeInvalidArgument: NULL, a negative capacity. */
 RONDE_API rondeResult_t rondeCommGetFailedRanks(rondeComm_t comm, int* ranks, int capacity, int* number);
 

@@ -42,7 +42,7 @@ Status run_together(const std::vector<std::function<Status()>>& inits) {
       threads.emplace_back([&results, &inits, begin, i] {
         if (begin.get()) results[i] = caught(inits[i]);
       });
-    } catch (const std::system_error& error) {
+    } catch (const std::exception& error) {
       no_thread =
           Status(rondeSystemError, fmt::format("cannot start thread {} of {}, one for each rank: {} (ulimit -u, "
                                                "ulimit -v)",

@@ -30,7 +30,7 @@ const char* rondeGetErrorString(rondeResult_t result) {
     case rondeInvalidUsage: return "invalid usage";
     case rondeRemoteError: return "another rank failed";
     case rondeInProgress: return "in progress";
-    case rondePeerLost: return "the process of another rank has ended";
+    case rondePeerLost: return "another rank has ended or left";
     case rondePeerUnreachable: return "another rank cannot be reached";
     case rondeMismatch: return "the ranks called different operations";
     case rondeAborted: return "the communicator was aborted";

@@ -156,12 +156,11 @@ Status set_text(const Row& row, std::string Settings::*member, std::string_view 
     const bool list = row.choices.front() == '*';
     const std::string_view choices = row.choices.substr(list ? 1 : 0);
     const std::string lower = lower_case(value);  // INFO and Ring are what they look like
-    value = lower;
-    const auto parts = list ? split(value) : std::vector{value};
+    const auto parts = list ? split(lower) : std::vector<std::string_view>{lower};
     for (const std::string_view part : parts) {
       if (part.empty() || !list_contains(choices, part)) return refuse(row, value);
     }
-    if (parts.size() > 1 && list_contains(value, "auto")) return refuse(row, value);
+    if (parts.size() > 1 && list_contains(lower, "auto")) return refuse(row, value);
     settings.*member = lower;
     return {};
   }

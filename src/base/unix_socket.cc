@@ -33,7 +33,12 @@ Fd unix_socket() { return Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOC
 
 Result<Fd> listen_abstract(const std::string& name, int backlog) {
   Fd socket = unix_socket();
-  if (!socket.valid()) return system_error("cannot make a Unix socket", errno);
+  if (!socket.valid()) {
+    const int error = errno;
+    Status failure = system_error("cannot make a Unix socket", error);
+    errno = error;
+    return failure;
+  }
   const Address address = abstract_address(name);
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address.system), address.size) != 0 ||
       ::listen(socket.get(), backlog) != 0) {

@@ -25,7 +25,7 @@ struct CallNote {
 };
 
 // How far a rank is: an answer to "where are you, and what was your call number n?"
-struct Position {
+struct Whereabouts {
   uint32_t begun = 0;            // the last number that it has begun
   std::optional<CallNote> call;  // number n, if it was begun and is still remembered
 };
@@ -53,8 +53,10 @@ class Judge {
 
   // Inputs. ask_others: a warning is due, or the rank has seen another one's call differ.
   void waiting(uint32_t rank, const CallNote& call, bool ask_others, Time now);
-  void answered(uint32_t rank, uint32_t asked, const Position& position, Time now);
-  // In good order, after `begun` calls; it answers no more questions.
+  // It waits no more in the call that it told of.
+  void resumed(uint32_t rank) { waits_.erase(rank); }
+  void answered(uint32_t rank, uint32_t asked, const Whereabouts& whereabouts);
+  // In good order; begun: the last number that it has begun. It answers no more questions.
   void left(uint32_t rank, uint32_t begun);
   void advance(Time now);
 
@@ -67,24 +69,26 @@ class Judge {
  private:
   struct Inquiry {  // about one number
     Time until{};
+    std::map<uint32_t, CallNote> calls;  // of this number, by rank
     std::set<uint32_t> unanswered;
     std::set<uint32_t> behind;
     std::set<uint32_t> askers;
-    bool disputed = false;  // two calls of this number differ
+    bool disputed = false;  // two of the calls differ
   };
 
-  void take_call(uint32_t rank, const CallNote& call, Time now);
+  Inquiry& inquire(uint32_t rank, uint32_t sequence, Time now);
+  static void enter(Inquiry& inquiry, uint32_t rank, const CallNote& call);
+  void withdraw_question(uint32_t rank);
+  [[nodiscard]] bool disagrees(uint32_t rank, const CallNote& call) const;
   void check_left(uint32_t rank, const CallNote& call);
-  Inquiry& inquire(uint32_t sequence, Time now);
-  void conclude(uint32_t sequence, const Inquiry& inquiry);
   void conclude_complete();
-  void judge(rondeResult_t code, std::string text);
-  [[nodiscard]] std::string disagreement(uint32_t sequence) const;
+  void conclude(uint32_t sequence, const Inquiry& inquiry);
+  void judge(const Status& verdict);
 
   const uint32_t nranks_;
   const std::function<std::string(uint32_t)> who_;
-  std::map<uint32_t, CallNote> calls_;  // by rank: the last that it told of
-  std::map<uint32_t, uint32_t> left_;   // by rank: how many calls it had begun
+  std::map<uint32_t, CallNote> waits_;  // by rank: the call that it waits in
+  std::map<uint32_t, uint32_t> left_;   // by rank: the last number that it had begun
   std::map<uint32_t, Inquiry> inquiries_;
   std::optional<Status> verdict_;
   bool judged_ = false;
@@ -92,7 +96,8 @@ class Judge {
   std::vector<Notice> notices_;
 };
 
-// "rank 1 has left: it was finalized or destroyed after 3 operations, but rank 0 waits for it in AllReduce (...) number 4".
+// "rank 1 has left: it was finalized or destroyed after operation number 3, but rank 0 waits for it in AllReduce (...)
+// number 4".
 [[nodiscard]] Status left_too_early(const std::string& who, uint32_t begun, const std::string& waiter,
                                     const CallNote& call);
 

@@ -58,7 +58,7 @@ class Meeting {
     std::shared_ptr<FailureWatch> watch;
     {
       const std::scoped_lock lock(mutex_);
-      members_[rank].position = std::move(watcher.position);
+      members_[rank].whereabouts = std::move(watcher.whereabouts);
       members_[rank].late = std::move(watcher.late);
       members_[rank].told_lost = std::move(watcher.lost);
       for (uint32_t other = 0; other < members_.size(); ++other)
@@ -73,6 +73,11 @@ class Meeting {
     if (members_[rank].state != State::present || failure_) return;
     judge_.waiting(static_cast<uint32_t>(rank), call, ask_others, Clock::now());
     pass_on_judgement(lock);
+  }
+
+  void resumed(size_t rank) {
+    const std::scoped_lock lock(mutex_);
+    judge_.resumed(static_cast<uint32_t>(rank));
   }
 
   void leave(size_t rank, uint32_t begun) {
@@ -113,18 +118,17 @@ class Meeting {
     std::optional<Bytes> part;  // of the round in progress
     std::optional<Status> own_failure;
     std::shared_ptr<FailureWatch> watch;
-    std::function<Position(uint32_t)> position;
+    std::function<Whereabouts(uint32_t)> whereabouts;
     std::function<void(LateNote)> late;
     std::function<void(uint32_t)> told_lost;
   };
 
   // With the lock, left without it where somebody had to be told. All that live answer at once.
   void pass_on_judgement(std::unique_lock<std::mutex>& lock) {
-    const Time now = Clock::now();
     for (const Judge::Question& question : judge_.take_questions()) {
       const Member& asked = members_[question.rank];
-      const bool answers = asked.state == State::present && asked.position;
-      judge_.answered(question.rank, question.sequence, answers ? asked.position(question.sequence) : Position(), now);
+      const bool answers = asked.state == State::present && asked.whereabouts;
+      judge_.answered(question.rank, question.sequence, answers ? asked.whereabouts(question.sequence) : Whereabouts());
     }
     for (const Judge::Notice& notice : judge_.take_notices()) {
       const Member& told = members_[notice.rank];
@@ -217,6 +221,7 @@ class LocalRendezvous final : public Rendezvous {
   void watch(Watcher watcher) override { meeting_->watch(rank_, std::move(watcher)); }
   void waiting(const CallNote& call, bool ask_others) override { meeting_->waiting(rank_, call, ask_others); }
   void report(const Status& why) override { meeting_->report(rank_, why); }
+  void resumed() override { meeting_->resumed(rank_); }
   void leave(uint32_t begun) override { meeting_->leave(rank_, begun); }
   void settle(Deadline) override {}
 

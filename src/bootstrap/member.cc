@@ -98,12 +98,20 @@ class MemberSource final : public EventSource {
     tell_failure(lock);  // the loop may have let go of a source whose connection has ended
   }
 
+  void resumed() {
+    const std::scoped_lock lock(mutex_);
+    machine_.resumed();
+    work(Clock::now());
+    wake();
+  }
+
   void watch(Watcher watcher) {
     {
       const std::scoped_lock lock(mutex_);
-      position_ = std::move(watcher.position);
+      whereabouts_ = std::move(watcher.whereabouts);
       lost_ = std::move(watcher.lost);
       late_ = std::move(watcher.late);
+      for (const uint32_t rank : lost_ranks_) lost_(rank);
     }
     watch_.set(std::move(watcher.failed));
   }
@@ -162,11 +170,11 @@ class MemberSource final : public EventSource {
   void tell_watcher() {
     const std::vector<uint32_t> questions = machine_.take_questions();
     const std::vector<LateNote> notes = machine_.take_late_notes();
-    if (!lost_) return;  // nobody watches yet: lost ranks are kept
     const std::vector<uint32_t> lost = machine_.take_lost();
-    if (machine_.has_left()) return;
+    lost_ranks_.insert(lost_ranks_.end(), lost.begin(), lost.end());
+    if (machine_.has_left() || !lost_) return;
     for (const uint32_t rank : lost) lost_(rank);
-    for (const uint32_t sequence : questions) machine_.answer(sequence, position_(sequence));
+    for (const uint32_t sequence : questions) machine_.answer(sequence, whereabouts_(sequence));
     for (const LateNote& note : notes) late_(note);
   }
 
@@ -209,7 +217,8 @@ class MemberSource final : public EventSource {
   bool watches_output_ = false;
   bool said_goodbye_ = false;
   bool refused_ = false;  // a failure was told, not concluded from the connection's end
-  std::function<Position(uint32_t)> position_;
+  std::vector<uint32_t> lost_ranks_;
+  std::function<Whereabouts(uint32_t)> whereabouts_;  // with lost_ and late_: null until somebody watches
   std::function<void(LateNote)> late_;
   std::function<void(uint32_t)> lost_;
   FailureWatch watch_;
@@ -243,6 +252,7 @@ class RemoteRendezvous final : public Rendezvous {
 
   void report(const Status& why) override { source_->report(why); }
   void waiting(const CallNote& call, bool ask_others) override { source_->waiting(call, ask_others); }
+  void resumed() override { source_->resumed(); }
   void leave(uint32_t begun) override { source_->leave(begun); }
   void settle(Deadline deadline) override {
     if (watching_) source_->settle(deadline);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/shared_word.h"
 
 namespace ronde {
@@ -57,13 +59,13 @@ void MemberMachine::received(ByteView message, Time now) {
     }
     case MessageKind::late: {
       LateNote note;
-      if (!decode(reader, note)) return fail_unknown();
+      if (!decode(reader, note) || !are_ranks(note.behind) || !are_ranks(note.silent)) return fail_unknown();
       late_notes_.push_back(std::move(note));
       return;
     }
     case MessageKind::lost: {
       LostMessage lost;
-      if (!decode(reader, lost)) return fail_unknown();
+      if (!decode(reader, lost) || !are_ranks(lost.ranks)) return fail_unknown();
       lost_.insert(lost_.end(), lost.ranks.begin(), lost.ranks.end());
       return;
     }
@@ -73,6 +75,10 @@ void MemberMachine::received(ByteView message, Time now) {
       [[fallthrough]];
     default: fail_unknown();
   }
+}
+
+bool MemberMachine::are_ranks(const std::vector<uint32_t>& ranks) const {
+  return std::all_of(ranks.begin(), ranks.end(), [this](uint32_t rank) { return rank < join_.nranks; });
 }
 
 void MemberMachine::fail_unknown() {
@@ -99,6 +105,11 @@ void MemberMachine::waiting(const CallNote& call, bool ask_others) {
   if (!ended_ && !left_ && !failure_) messages_.push_back(encode(WaitingMessage{call, ask_others}));
 }
 
+void MemberMachine::resumed() {
+  waits_in_.reset();
+  if (!ended_ && !left_ && !failure_) messages_.push_back(encode(MessageKind::resumed));
+}
+
 void MemberMachine::check_departures() {
   for (const auto& [rank, begun] : departures_) {
     if (!waits_in_ || reached(begun, waits_in_->sequence)) continue;
@@ -106,13 +117,13 @@ void MemberMachine::check_departures() {
   }
 }
 
-void MemberMachine::answer(uint32_t asked, const Position& position) {
-  if (!ended_ && !left_) messages_.push_back(encode(AnswerMessage{asked, position}));
+void MemberMachine::answer(uint32_t asked, const Whereabouts& whereabouts) {
+  if (!ended_ && !left_) messages_.push_back(encode(AnswerMessage{asked, whereabouts}));
 }
 
 void MemberMachine::take_table(Reader& reader) {
   TableMessage table;
-  if (!decode(reader, table) || table.parts.size() != join_.nranks)
+  if (!decode(reader, table) || table.parts.size() != join_.nranks || !are_ranks(table.root_ranks))
     return fail({rondeInternalError, fmt::format("the meeting point ({}) sent a broken table", meeting_point_)});
   root_ranks_ = std::move(table.root_ranks);
   root_holder_ = std::move(table.root_holder);

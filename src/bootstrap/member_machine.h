@@ -26,11 +26,12 @@ class MemberMachine {
   void closed(const Status& end);
   void advance(Time now);
   void report(const Status& why);
-  // begun: operations, by which the others know whether they still need this rank.
+  // begun: the last operation, by which the others know whether they still need this rank.
   void leave(uint32_t begun);
   // This rank has waited for long in a call.
   void waiting(const CallNote& call, bool ask_others);
-  void answer(uint32_t asked, const Position& position);
+  void resumed();
+  void answer(uint32_t asked, const Whereabouts& whereabouts);
 
   // True once the exchange has its result.
   [[nodiscard]] bool exchange_ended() const { return !exchanging_; }
@@ -59,6 +60,7 @@ class MemberMachine {
   void take_closing(Reader& reader);
   void check_departures();
   void fail_unknown();
+  [[nodiscard]] bool are_ranks(const std::vector<uint32_t>& ranks) const;
   void ask();
   void time_out(Time now);
   void fail(Status why);
@@ -89,7 +91,7 @@ class MemberMachine {
   std::optional<Result<std::vector<Bytes>>> result_;
 
   // What was said of operations.
-  std::optional<CallNote> waits_in_;                       // the last
+  std::optional<CallNote> waits_in_;
   std::vector<std::pair<uint32_t, uint32_t>> departures_;  // when the root was closing: ranks, operations begun
   std::vector<uint32_t> questions_;
   std::vector<LateNote> late_notes_;

@@ -120,9 +120,9 @@ SharedMessage encode(const QuestionMessage& message) {
 
 SharedMessage encode(const AnswerMessage& message) {
   Writer writer = begin(MessageKind::answer);
-  writer.number(message.sequence).number(message.position.begun);
-  writer.number(static_cast<uint8_t>(message.position.call.has_value()));
-  if (message.position.call) write_call(writer, *message.position.call);
+  writer.number(message.sequence).number(message.whereabouts.begun);
+  writer.number(static_cast<uint8_t>(message.whereabouts.call.has_value()));
+  if (message.whereabouts.call) write_call(writer, *message.whereabouts.call);
   return finish(writer);
 }
 
@@ -203,8 +203,8 @@ bool decode(Reader& reader, QuestionMessage& message) {
 
 bool decode(Reader& reader, AnswerMessage& message) {
   message.sequence = reader.number<uint32_t>();
-  message.position.begun = reader.number<uint32_t>();
-  if (reader.number<uint8_t>() != 0) read_call(reader, message.position.call.emplace());
+  message.whereabouts.begun = reader.number<uint32_t>();
+  if (reader.number<uint8_t>() != 0) read_call(reader, message.whereabouts.call.emplace());
   return reader.complete();
 }
 

@@ -1,7 +1,7 @@
 // What members and root say to each other, and its bytes.
 //
 //   member -> root   Join, Give (its part of an exchange), Ask (who is missing?), Report, Leave, Waiting (has waited for
-//                    long in a call), Answer (to a Question)
+//                    long in a call), Resumed (waits no more), Answer (to a Question)
 //   root -> member   Welcome, Refused, Table (the parts of all), Missing (the answer to Ask), Failure, Closing, Question
 //                    (where are you?), Late (whom a wait is for), Lost (ranks whose processes have ended)
 #pragma once
@@ -25,6 +25,7 @@ enum class MessageKind : uint8_t {
   leave = 5,
   waiting = 6,
   answer = 7,
+  resumed = 8,
   welcome = 16,
   refused = 17,
   table = 18,
@@ -76,7 +77,7 @@ struct LostMessage {
   std::vector<uint32_t> ranks;
 };
 struct LeaveMessage {
-  uint32_t begun = 0;  // operations
+  uint32_t begun = 0;  // the last operation
 };
 struct WaitingMessage {
   CallNote call;
@@ -87,11 +88,11 @@ struct QuestionMessage {
 };
 struct AnswerMessage {
   uint32_t sequence = 0;  // of the question
-  Position position;
+  Whereabouts whereabouts;
 };
 // The root's process may end from now on; as long as it does not the root goes on.
 struct ClosingMessage {
-  std::vector<std::pair<uint32_t, uint32_t>> left;  // ranks that have left, and what they had begun
+  std::vector<std::pair<uint32_t, uint32_t>> left;  // ranks that have left, and the last that each had begun
 };
 
 // Each without a field is its kind alone.

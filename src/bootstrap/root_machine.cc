@@ -107,8 +107,10 @@ void RootMachine::member_message(uint32_t rank, MessageKind kind, Reader& reader
   } else if (kind == MessageKind::waiting && judge_ && decode(reader, waiting)) {
     judge_->waiting(rank, waiting.call, waiting.ask_others, now);
     pass_on_judgement(now);
+  } else if (kind == MessageKind::resumed && judge_ && reader.complete()) {
+    judge_->resumed(rank);
   } else if (kind == MessageKind::answer && judge_ && decode(reader, answer)) {
-    judge_->answered(rank, answer.sequence, answer.position, now);
+    judge_->answered(rank, answer.sequence, answer.whereabouts);
     pass_on_judgement(now);
   } else {
     fail({rondeInternalError, fmt::format("{} sent a message that the meeting point does not know", who(rank))},
@@ -143,17 +145,15 @@ void RootMachine::hand_out_table() {
   for (const auto& [rank, member] : members_) send(member.connection, message);
 }
 
+void RootMachine::send_to_present(uint32_t rank, const SharedMessage& message) {
+  const Member& member = members_.at(rank);
+  if (member.state == MemberState::present) send(member.connection, message);
+}
+
 void RootMachine::pass_on_judgement(Time now) {
-  for (const Judge::Question& question : judge_->take_questions()) {
-    const auto member = members_.find(question.rank);
-    if (member == members_.end() || member->second.state != MemberState::present) continue;
-    send(member->second.connection, encode(QuestionMessage{question.sequence}));
-  }
-  for (const Judge::Notice& notice : judge_->take_notices()) {
-    const auto member = members_.find(notice.rank);
-    if (member == members_.end() || member->second.state != MemberState::present) continue;
-    send(member->second.connection, encode(notice.note));
-  }
+  for (const Judge::Question& question : judge_->take_questions())
+    send_to_present(question.rank, encode(QuestionMessage{question.sequence}));
+  for (const Judge::Notice& notice : judge_->take_notices()) send_to_present(notice.rank, encode(notice.note));
   if (const std::optional<Status> verdict = judge_->take_verdict()) fail(*verdict, std::nullopt, now);
 }
 
@@ -226,15 +226,16 @@ void RootMachine::closed(ConnectionId connection, const Status& end, Time now) {
   if (joined == ranks_.end()) return;
   const uint32_t rank = joined->second;
   ranks_.erase(joined);
-  Member& member = members_[rank];
-  if (member.state == MemberState::present) {
-    member.state = MemberState::lost;
-    const SharedMessage lost = encode(LostMessage{{rank}});  // before the failure: who learns that can ask which
-    for (const auto& [other, present] : members_)
-      if (present.state == MemberState::present) send(present.connection, lost);
-    fail({end.code(), fmt::format("{} {}", who(rank), end.message())}, rank, now);
-  }
+  if (members_[rank].state == MemberState::present) lose(rank, end, now);
   check_finished(now);
+}
+
+void RootMachine::lose(uint32_t rank, const Status& end, Time now) {
+  members_[rank].state = MemberState::lost;
+  const SharedMessage lost = encode(LostMessage{{rank}});  // before the failure: who learns that can ask which
+  for (const auto& [other, member] : members_)
+    if (member.state == MemberState::present) send(member.connection, lost);
+  fail({end.code(), fmt::format("{} {}", who(rank), end.message())}, rank, now);
 }
 
 void RootMachine::fail(Status failure, std::optional<uint32_t> origin, Time now) {
@@ -277,10 +278,9 @@ bool RootMachine::somebody_present() const {
 
 void RootMachine::end() {
   // The ranks of this process end with it: the goodbye of the root must not pass for theirs.
-  for (const auto& [rank, member] : members_) {
-    if (!complete_ || member.state != MemberState::present || !member.process.same_process(own_)) continue;
-    fail({rondePeerLost, fmt::format("{} ended without saying goodbye", who(rank))}, rank, Time::min());
-    break;
+  for (const uint32_t rank : own_ranks()) {
+    if (complete_ && members_[rank].state == MemberState::present)
+      lose(rank, {rondePeerLost, "ended without saying goodbye"}, Time::min());
   }
   const SharedMessage message = encode(closing_message());
   for (const auto& [connection, claim] : unjoined_) closes_.push_back(connection);

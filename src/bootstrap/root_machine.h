@@ -24,6 +24,8 @@ class RootMachine {
     SharedMessage message;
   };
 
+  RootMachine(const RootMachine&) = delete;  // its judge asks it for names
+  RootMachine& operator=(const RootMachine&) = delete;
   // nobody_limit: when no member has come by then, the root gives up.
   RootMachine(ProcessIdentity own, Milliseconds nobody_limit, Time now);
 
@@ -49,7 +51,7 @@ class RootMachine {
     ConnectionId connection = 0;
     ProcessIdentity process;
     MemberState state = MemberState::present;
-    uint32_t begun = 0;         // operations; once it has left
+    uint32_t begun = 0;         // the last operation; once it has left
     std::optional<Bytes> part;  // of the exchange in progress
   };
 
@@ -58,6 +60,7 @@ class RootMachine {
   void member_message(uint32_t rank, MessageKind kind, Reader& reader, Time now);
   void give(uint32_t rank, Bytes part, Time now);
   void leave(uint32_t rank, uint32_t begun, Time now);
+  void send_to_present(uint32_t rank, const SharedMessage& message);
   void pass_on_judgement(Time now);
   void part_if_own_ranks_left();
   [[nodiscard]] ClosingMessage closing_message() const;
@@ -67,6 +70,7 @@ class RootMachine {
   [[nodiscard]] std::string who(uint32_t rank) const;  // "rank 3 (pid 4242 on host node-a)"
   [[nodiscard]] std::string holder_text() const;
   void fail(Status failure, std::optional<uint32_t> origin, Time now);
+  void lose(uint32_t rank, const Status& end, Time now);
   void refuse(ConnectionId connection, const Status& why);
   void send(ConnectionId connection, SharedMessage message) { messages_.push_back({connection, std::move(message)}); }
   void check_finished(Time now);

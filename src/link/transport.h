@@ -33,7 +33,7 @@ struct EndpointContext {
   int rank = 0;
   int nranks = 1;
   const Settings* settings = nullptr;
-  // Set when start-up has failed elsewhere: what blocks ends within 100 ms, with any error. Null: never.
+  // Set when start-up has failed elsewhere: what blocks ends within 100 ms, with any result. Null: never.
   const OnceFlag* stop = nullptr;
 
   [[nodiscard]] bool stopped() const { return stop != nullptr && stop->is_set(); }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "bootstrap/messages.h"
 
 namespace ronde {
@@ -16,7 +18,7 @@ Agreement::Agreement(Rendezvous& rendezvous, FailureState& failure, uint32_t fir
   Watcher watcher;
   watcher.failed = [&failure](const Status& why) { failure.set(why); };
   watcher.lost = [&failure](uint32_t rank) { failure.lose(rank); };
-  watcher.position = [this](uint32_t sequence) { return position(sequence); };
+  watcher.whereabouts = [this](uint32_t sequence) { return whereabouts(sequence); };
   watcher.late = [this](LateNote note) {
     const std::scoped_lock lock(mutex_);
     late_ = std::move(note);
@@ -25,6 +27,7 @@ Agreement::Agreement(Rendezvous& rendezvous, FailureState& failure, uint32_t fir
 }
 
 void Agreement::leave() {
+  if (std::exchange(left_, true)) return;
   rendezvous_.leave(log_.begun());
   rendezvous_.settle(Deadline::after(kGoodbyeLimit));
 }
@@ -33,11 +36,11 @@ void Agreement::waiting(const OperationArgs& args, uint32_t sequence, uint32_t d
   rendezvous_.waiting({sequence, digest, describe(args)}, ask_others);
 }
 
-Position Agreement::position(uint32_t sequence) const {
-  Position position;
-  position.begun = log_.begun();
-  if (const auto call = log_.find(sequence)) position.call = CallNote{sequence, call->digest, describe(call->args)};
-  return position;
+Whereabouts Agreement::whereabouts(uint32_t sequence) const {
+  Whereabouts here;
+  here.begun = log_.begun();
+  if (const auto call = log_.find(sequence)) here.call = CallNote{sequence, call->digest, describe(call->args)};
+  return here;
 }
 
 std::string Agreement::whom(uint32_t sequence, const std::string& next) const {

@@ -25,6 +25,8 @@ class Agreement {
 
   // The operation that was begun last has waited for long. ask_others: a warning is due, or another rank's call differs.
   void waiting(const OperationArgs& args, uint32_t sequence, uint32_t digest, bool ask_others);
+  // The operation of which waiting() told has ended.
+  void resumed() { rendezvous_.resumed(); }
   // Whom that operation waits for in truth, as far as is known: "rank 1, which has not called it"; else `next`, the rank
   // that this one waits for directly.
   [[nodiscard]] std::string whom(uint32_t sequence, const std::string& next) const;
@@ -35,10 +37,11 @@ class Agreement {
   void leave();
 
  private:
-  [[nodiscard]] Position position(uint32_t sequence) const;
+  [[nodiscard]] Whereabouts whereabouts(uint32_t sequence) const;
 
   Rendezvous& rendezvous_;
   CallLog log_;
+  bool left_ = false;
   mutable std::mutex mutex_;
   std::optional<LateNote> late_;  // guarded by it
 };

@@ -37,12 +37,20 @@ Progress OperationTask::blocked_on(uint32_t waits_for, bool moved) {
 }
 
 Progress OperationTask::blocked_until_verdict(const Status& last_resort) {
+  const Time now = Clock::now();
   if (last_resort_.ok()) {
     last_resort_ = last_resort;
-    last_resort_since_ = Clock::now();
-    context_.agreement->waiting(args_, sequence_, digest_, true);
+    last_resort_since_ = now;
+    tell_others_of_wait(true);
   }
+  // Here, too: check_patience() is not asked while other tasks of the loop move.
+  if (now - last_resort_since_ >= kVerdictWait) return fail(last_resort_.code(), last_resort_.message());
   return blocked_on(kWaitsForAny, false);
+}
+
+void OperationTask::tell_others_of_wait(bool ask_others) {
+  others_know_of_wait_ = true;
+  context_.agreement->waiting(args_, sequence_, digest_, ask_others);
 }
 
 Progress OperationTask::fail(rondeResult_t code, const std::string& cause) {
@@ -87,7 +95,7 @@ void OperationTask::check_patience(Time waiting_since, Time now) {
   }
   const auto waited = now - waiting_since - paused_;
   const auto waited_s = duration_cast<seconds>(waited).count();
-  tell_of_wait(waited);
+  check_wait(waited);
   if (context_.settings->late_timeout_s > 0 && waited_s >= context_.settings->late_timeout_s) {
     fail(rondeTimedOut, fmt::format("waited {} s for {} (RONDE_LATE_TIMEOUT)", waited_s,
                                     context_.agreement->whom(sequence_, rank_text(waits_for_))));
@@ -101,14 +109,14 @@ void OperationTask::check_patience(Time waiting_since, Time now) {
 }
 
 // Once when it gets long, and again before each warning and before the end.
-void OperationTask::tell_of_wait(Time::duration waited) {
+void OperationTask::check_wait(Time::duration waited) {
   if (!last_resort_.ok()) return;  // told already
   if (waited < kLongWait) return;
-  if (!std::exchange(told_of_wait_, true)) context_.agreement->waiting(args_, sequence_, digest_, false);
+  if (!std::exchange(told_of_wait_, true)) tell_others_of_wait(false);
   for (const Time::duration due : {next_warning_, Time::duration(seconds(context_.settings->late_timeout_s))}) {
     if (due <= Time::duration::zero() || due <= asked_for_ || waited < due - kAskBefore) continue;
     asked_for_ = due;
-    context_.agreement->waiting(args_, sequence_, digest_, true);
+    tell_others_of_wait(true);
   }
 }
 

@@ -29,7 +29,9 @@ class OperationTask : public Task {
       : context_(context), args_(args), sequence_(sequence), digest_(digest_of(args)) {
     context_.agreement->begin(args_, sequence_, digest_);
   }
-  virtual ~OperationTask() = default;
+  virtual ~OperationTask() {
+    if (others_know_of_wait_) context_.agreement->resumed();
+  }
   OperationTask(const OperationTask&) = delete;
   OperationTask& operator=(const OperationTask&) = delete;
 
@@ -55,7 +57,8 @@ class OperationTask : public Task {
 
  private:
   Progress blocked_until_verdict(const Status& last_resort);
-  void tell_of_wait(Time::duration waited);
+  void check_wait(Time::duration waited);
+  void tell_others_of_wait(bool ask_others);
 
   const OperationContext& context_;
   OperationArgs args_;
@@ -69,8 +72,9 @@ class OperationTask : public Task {
   Time last_check_{};
   Time::duration paused_{};  // time in which this process did not run: nobody's lateness
   Time::duration next_warning_{};
-  bool told_of_wait_ = false;   // that it waits for long
-  Time::duration asked_for_{};  // the others were asked where they are, for a warning or error due then
+  bool others_know_of_wait_ = false;  // until the end of the operation
+  bool told_of_wait_ = false;         // that it waits for long
+  Time::duration asked_for_{};        // the others were asked where they are, for a warning or error due then
 };
 
 }  // namespace ronde

@@ -1,6 +1,6 @@
 // The ring: reduce-scatter and all-gather fused in one pass around n >= 2 positions.
 //
-// Position p first sends its own chunk p. Then, for i = 0 .. 2n-3, it receives chunk p-i-1 (modulo n): while i <= n-2 it
+// Whereabouts p first sends its own chunk p. Then, for i = 0 .. 2n-3, it receives chunk p-i-1 (modulo n): while i <= n-2 it
 // adds its own input, from i = n-2 on it keeps the result, and it sends on all but the last. After i = n-2 every position
 // holds one complete chunk; the rest of the way hands these round.
 #pragma once

@@ -47,7 +47,7 @@ struct Link {
   [[nodiscard]] Message& next_free() { return slots[sent % slots.size()]; }
 };
 
-struct Position {
+struct Whereabouts {
   std::vector<Visit> visits;
   size_t next = 0;
   VectorClock clock;
@@ -93,7 +93,7 @@ class LinkMachine {
   }
   void fail_at(int position, const std::string& what) { fail(where(position) + what); }
   std::string where(int position) const {
-    const Position& at = positions_[count(position)];
+    const Whereabouts& at = positions_[count(position)];
     const Visit& visit = at.visits[std::min(at.next, at.visits.size() - 1)];
     return "position " + std::to_string(position) + " step " + std::to_string(visit.step) + " slice " +
            number(visit.slice) + " ";
@@ -102,7 +102,7 @@ class LinkMachine {
   const LinkProgram& program_;
   const LinkConditions& conditions_;
   int n_;
-  std::vector<Position> positions_;
+  std::vector<Whereabouts> positions_;
   std::vector<Link> links_;
   std::vector<Cell> cells_;
   std::string why_;
@@ -139,7 +139,7 @@ void LinkMachine::start() {
 
 // Does the next step of `position` if it can be done.
 bool LinkMachine::advance(int position) {
-  Position& me = positions_[count(position)];
+  Whereabouts& me = positions_[count(position)];
   if (me.next == me.visits.size()) return false;
   const Visit visit = me.visits[me.next];
   const LinkStep step = program_.step(position, visit.step);
@@ -187,7 +187,7 @@ std::string LinkMachine::blocked(int position, const LinkStep& step) {
 }
 
 void LinkMachine::perform(int position, const LinkStep& step, size_t slice) {
-  Position& me = positions_[count(position)];
+  Whereabouts& me = positions_[count(position)];
   for (int i = 0; i < step.from.count; ++i) me.clock.join(link(peer(step.from, i), position).oldest().sent);
   for (int i = 0; i < step.to.count; ++i) {
     Link& outgoing = link(position, peer(step.to, i));
@@ -312,7 +312,7 @@ void LinkMachine::send(int position, const LinkStep& step, size_t slice, const C
 
 void LinkMachine::check_end() {
   for (int position = 0; position < n_; ++position) {
-    const Position& at = positions_[count(position)];
+    const Whereabouts& at = positions_[count(position)];
     if (at.next == at.visits.size()) continue;
     fail("does not terminate: " + where(position) +
          blocked(position, program_.step(position, at.visits[at.next].step)));

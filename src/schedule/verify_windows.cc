@@ -29,7 +29,7 @@ struct WindowPart {
   Times reads;  // the last of each position
 };
 
-struct Position {
+struct Whereabouts {
   size_t next = 0;
   size_t steps = 0;
   size_t published = 0;
@@ -86,7 +86,7 @@ class WindowMachine {
   const WindowProgram& program_;
   const WindowConditions& conditions_;
   int n_;
-  std::vector<Position> positions_;
+  std::vector<Whereabouts> positions_;
   std::vector<WindowSlot> slots_;
   std::vector<WindowPart> parts_;
   std::vector<Contributions> outputs_;
@@ -122,7 +122,7 @@ void WindowMachine::start() {
 
 // Does the next step of `position` if it can be done.
 bool WindowMachine::advance(int position) {
-  Position& me = positions_[count(position)];
+  Whereabouts& me = positions_[count(position)];
   if (me.next == me.steps) return false;
   const WindowStep step = program_.step(position, me.next);
   if (const std::string fault = malformed(position, step); !fault.empty()) {
@@ -131,7 +131,7 @@ bool WindowMachine::advance(int position) {
   }
   if (!blocked(step).empty()) return false;
   if (step.action == WindowAction::combine) {
-    for (const Position& other : positions_) me.clock.join(other.at_publish[step.piece]);
+    for (const Whereabouts& other : positions_) me.clock.join(other.at_publish[step.piece]);
   } else if (step.action == WindowAction::fetch) {
     me.clock.join(positions_[count(step.peer)].at_combine[step.piece]);
   }
@@ -146,7 +146,7 @@ bool WindowMachine::advance(int position) {
 }
 
 std::string WindowMachine::malformed(int position, const WindowStep& step) const {
-  const Position& me = positions_[count(position)];
+  const Whereabouts& me = positions_[count(position)];
   if (step.piece >= program_.pieces) return "names a piece that does not exist";
   switch (step.action) {
     case WindowAction::publish:
@@ -181,7 +181,7 @@ void WindowMachine::publish(int position, const WindowStep& step) {
     if (!step.whole && part == position) continue;
     write_window(position, step.piece, part, false, own_input(position, step.piece, part));
   }
-  Position& me = positions_[count(position)];
+  Whereabouts& me = positions_[count(position)];
   me.at_publish[step.piece] = me.clock;
   ++me.published;
 }
@@ -196,7 +196,7 @@ void WindowMachine::combine(int position, const WindowStep& step) {
     write_output(position, step.piece, part, sum);
     if (!step.whole) write_window(position, step.piece, part, true, sum);
   }
-  Position& me = positions_[count(position)];
+  Whereabouts& me = positions_[count(position)];
   me.at_combine[step.piece] = me.clock;
   ++me.combined;
 }
@@ -257,7 +257,7 @@ const Contributions& WindowMachine::read_window(int reader, int owner, size_t pi
 
 void WindowMachine::check_end() {
   for (int position = 0; position < n_; ++position) {
-    const Position& at = positions_[count(position)];
+    const Whereabouts& at = positions_[count(position)];
     if (at.next == at.steps) continue;
     fail("does not terminate: " + where(position) + blocked(program_.step(position, at.next)));
   }

@@ -43,11 +43,12 @@ TEST_CASE("two that wait in different calls of one number: the others are asked,
   judge.waiting(3, call(7, "AllReduce (float32, sum, 10 elements)"), false, kStart);
   judge.waiting(0, call(7, "AllReduce (float32, sum, 12 elements)"), false, kStart);
   CHECK(verdict_of(judge).empty());
-  CHECK(asked(judge) == std::vector<uint32_t>{1, 2, 4});
-  judge.answered(4, 7, {7, call(7, "AllReduce (float32, sum, 12 elements)")}, kStart);
-  judge.answered(1, 7, {8, call(7, "AllReduce (float32, sum, 12 elements)")}, kStart);
+  CHECK(asked(judge) == std::vector<uint32_t>{1, 2, 3, 4});
+  judge.answered(3, 7, {7, call(7, "AllReduce (float32, sum, 10 elements)")});
+  judge.answered(4, 7, {7, call(7, "AllReduce (float32, sum, 12 elements)")});
+  judge.answered(1, 7, {8, call(7, "AllReduce (float32, sum, 12 elements)")});
   CHECK(verdict_of(judge).empty());
-  SECTION("the last one has not called it") { judge.answered(2, 7, {6, std::nullopt}, kStart); }
+  SECTION("the last one has not called it") { judge.answered(2, 7, {6, std::nullopt}); }
   SECTION("the last one does not answer") { judge.advance(judge.next_deadline().time()); }
   CHECK_THAT(
       verdict_of(judge),
@@ -60,7 +61,7 @@ TEST_CASE("a dispute that only an answer shows is found") {
   Judge judge = judge_of(2);
   judge.waiting(1, call(3, "A"), true, kStart);
   CHECK(asked(judge) == std::vector<uint32_t>{0});
-  judge.answered(0, 3, {4, call(3, "B")}, kStart);
+  judge.answered(0, 3, {4, call(3, "B")});
   CHECK_THAT(verdict_of(judge), Catch::Contains("rank 0: B; rank 1: A"));
 }
 
@@ -94,9 +95,10 @@ TEST_CASE("who is late is told to who asks: behind, or silent") {
   Judge judge = judge_of(5);
   judge.waiting(4, call(9), false, kStart);
   judge.waiting(0, call(9), true, kStart);
-  CHECK(asked(judge) == std::vector<uint32_t>{1, 2, 3});
-  judge.answered(1, 9, {8, std::nullopt}, kStart);
-  judge.answered(2, 9, {9, call(9)}, kStart);
+  CHECK(asked(judge) == std::vector<uint32_t>{1, 2, 3, 4});
+  judge.answered(4, 9, {9, call(9)});
+  judge.answered(1, 9, {8, std::nullopt});
+  judge.answered(2, 9, {9, call(9)});
   CHECK(judge.take_notices().empty());
   judge.advance(judge.next_deadline().time());
   const std::vector<Judge::Notice> notices = judge.take_notices();
@@ -111,7 +113,7 @@ TEST_CASE("who is late is told to who asks: behind, or silent") {
 TEST_CASE("all answers are in: nobody waits for the time limit") {
   Judge judge = judge_of(3);
   judge.waiting(0, call(1), true, kStart);
-  judge.answered(1, 1, {0, std::nullopt}, kStart);
+  judge.answered(1, 1, {0, std::nullopt});
   judge.left(2, 1);  // a rank that leaves answers no more
   REQUIRE(judge.take_notices().size() == 1);
   CHECK(judge.next_deadline().time() == Time::max());
@@ -122,17 +124,63 @@ TEST_CASE("a second warning asks again") {
   for (int i = 0; i < 2; ++i) {
     judge.waiting(0, call(1), true, kStart);
     CHECK(asked(judge) == std::vector<uint32_t>{1});
-    judge.answered(1, 1, {0, std::nullopt}, kStart);
+    judge.answered(1, 1, {0, std::nullopt});
     CHECK(judge.take_notices().size() == 1);
   }
+}
+
+TEST_CASE("a wait that has ended counts no more, however many operations follow") {
+  Judge judge = judge_of(3);
+  judge.waiting(0, call(5), false, kStart);
+  judge.resumed(0);
+  SECTION("a goodbye half the numbers later") { judge.left(1, 5 + (1u << 31) + 1); }
+  SECTION("another call of the same number, all numbers later") { judge.waiting(1, call(5, "B"), false, kStart); }
+  judge.advance(kStart + Milliseconds(60'000));
+  CHECK(verdict_of(judge).empty());
+}
+
+TEST_CASE("an answer about an earlier call does not hide in which one a rank waits") {
+  Judge judge = judge_of(3);
+  judge.waiting(0, call(8), false, kStart);
+  judge.waiting(1, call(7), true, kStart);
+  judge.answered(0, 7, {8, call(7)});
+  judge.left(2, 7);
+  CHECK_THAT(verdict_of(judge), Catch::Contains("rank 2 (pid 7) has left") && Catch::Contains("number 8"));
+}
+
+TEST_CASE("who told of a wait and is stopped since is silent, and who waits for it is no culprit") {
+  Judge judge = judge_of(4);
+  judge.waiting(2, call(6), false, kStart);  // and is stopped
+  judge.waiting(1, call(6), false, kStart);  // waits for it
+  judge.waiting(0, call(7), true, kStart);   // its part in 6 had ended
+  judge.answered(1, 7, {6, std::nullopt});
+  judge.answered(3, 7, {7, call(7)});
+  judge.advance(judge.next_deadline().time());
+  const std::vector<Judge::Notice> notices = judge.take_notices();
+  REQUIRE(notices.size() == 1);
+  CHECK(notices[0].note.behind.empty());
+  CHECK(notices[0].note.silent == std::vector<uint32_t>{2});
+}
+
+TEST_CASE("a rank that asks again and again has one question open, and none after the verdict") {
+  Judge judge = judge_of(3);
+  for (uint32_t i = 1; i <= 1000; ++i) {
+    judge.waiting(0, call(i), true, kStart + Milliseconds(i));
+    CHECK(judge.next_deadline().time() == kStart + Milliseconds(i + 400));  // that of the newest alone
+  }
+  judge.left(1, 0);
+  CHECK_FALSE(verdict_of(judge).empty());
+  static_cast<void>(asked(judge));
+  judge.waiting(2, call(1), true, kStart);
+  CHECK(asked(judge).empty());
 }
 
 TEST_CASE("ranks that there are not, and answers to nothing, change nothing") {
   Judge judge = judge_of(2);
   judge.waiting(7, call(1), true, kStart);
   judge.left(7, 1);
-  judge.answered(7, 1, {}, kStart);
-  judge.answered(1, 1, {}, kStart);
+  judge.answered(7, 1, {});
+  judge.answered(1, 1, {});
   CHECK(asked(judge).empty());
   CHECK(verdict_of(judge).empty());
 }

@@ -22,7 +22,7 @@ class SimulatedMeeting {
 
   size_t add(uint32_t rank, uint32_t nranks = 0) {
     const JoinMessage join{nranks == 0 ? nranks_ : nranks, rank, process(static_cast<uint32_t>(members.size()))};
-    members.push_back({std::make_unique<MemberMachine>(join, "10.0.0.1:7", Milliseconds(10'000)), true});
+    members.push_back({std::make_unique<MemberMachine>(join, "10.0.0.1:7", Milliseconds(10'000)), true, 0});
     Claim claim;
     claim.client_rank = rank;
     root.opened(members.size() - 1, claim);
@@ -53,6 +53,8 @@ class SimulatedMeeting {
     for (bool moved = true; moved;) {
       moved = false;
       for (size_t number = 0; number < members.size(); ++number) {
+        for (const uint32_t sequence : members[number].machine->take_questions())
+          members[number].machine->answer(sequence, {members[number].begun, std::nullopt});
         for (const SharedMessage& message : members[number].machine->take_messages()) {
           if (members[number].connected) root.received(number, message->bytes, now);
           moved = true;
@@ -90,6 +92,7 @@ class SimulatedMeeting {
   struct Member {
     std::unique_ptr<MemberMachine> machine;
     bool connected = false;
+    uint32_t begun = 0;  // operations, for its answers
   };
 
  private:
@@ -428,10 +431,11 @@ TEST_CASE("A message that makes no sense fails, and does no harm") {
   for (int round = 0; round < 5000; ++round) {
     Bytes noise((state >> 8) % 40);
     for (std::byte& b : noise) b = static_cast<std::byte>((state = state * 1664525 + 1013904223) >> 24);
-    if (!noise.empty()) noise[0] = static_cast<std::byte>((state >> 16) % 24);
+    if (!noise.empty()) noise[0] = static_cast<std::byte>((state >> 16) % 26);
     RootMachine root(SimulatedMeeting::process(1), Milliseconds(1000), meeting.now);
     root.opened(1, Claim{});
-    root.received(1, encode(JoinMessage{2, 0, SimulatedMeeting::process(2)})->bytes, meeting.now);
+    const uint32_t nranks = 1 + round % 2;  // of one rank: complete
+    root.received(1, encode(JoinMessage{nranks, 0, SimulatedMeeting::process(2)})->bytes, meeting.now);
     root.received(1, noise, meeting.now);
     root.opened(2, Claim{});
     root.received(2, noise, meeting.now);
@@ -441,6 +445,77 @@ TEST_CASE("A message that makes no sense fails, and does no harm") {
   meeting.root.received(0, Bytes(1, std::byte{200}), meeting.now);
   meeting.settle();
   CHECK_THAT(message_of(meeting[1].failure()), Catch::Contains("rank 0") && Catch::Contains("does not know"));
+}
+
+TEST_CASE("Who waits learns who is late, and nobody else is told") {
+  SimulatedMeeting meeting(4);
+  meeting.add_all();
+  meeting.members[1].begun = 6;
+  meeting.members[2].begun = 7;
+  meeting.members[3].connected = false;  // stopped: its answer does not come
+  meeting[0].waiting({7, 1, "A"}, true);
+  meeting.pass(Milliseconds(1000));
+  const std::vector<LateNote> notes = meeting[0].take_late_notes();
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0].behind == std::vector<uint32_t>{1});
+  CHECK(notes[0].silent == std::vector<uint32_t>{3});
+  for (const size_t other : {1, 2, 3}) CHECK(meeting[other].take_late_notes().empty());
+  CHECK_FALSE(meeting[0].failure());
+  CHECK(meeting.spins == 0);
+}
+
+TEST_CASE("Calls that differ are a failure of all that lists them") {
+  SimulatedMeeting meeting(3);
+  meeting.add_all();
+  meeting[0].waiting({7, 1, "A"}, false);
+  meeting[2].waiting({7, 2, "B"}, false);
+  meeting.pass(Milliseconds(1000));
+  for (const size_t rank : {0, 1, 2}) {
+    REQUIRE(meeting[rank].failure());
+    CHECK(meeting[rank].failure()->code() == rondeMismatch);
+    CHECK_THAT(message_of(meeting[rank].failure()), Catch::Contains("rank 0: A; rank 2: B"));
+  }
+}
+
+TEST_CASE("Who is lost is told as a number, before the failure") {
+  SimulatedMeeting meeting(3, 0);  // rank 0 lives in the process of the root
+  meeting.add_all();
+  for (const size_t rank : {0, 1, 2}) meeting.begin(rank, "a");
+  meeting.settle();
+  meeting.kill(2);
+  meeting.settle();
+  CHECK(meeting[1].take_lost() == std::vector<uint32_t>{2});
+  meeting.kill_root();
+  CHECK(meeting[1].take_lost() == std::vector<uint32_t>{0});
+}
+
+TEST_CASE("Once the ranks of the root's process have left its end is no failure, and a wait for them is") {
+  SimulatedMeeting meeting(3, 0);
+  meeting.add_all();
+  meeting[0].leave(4);
+  meeting.settle();
+  SECTION("the root goes on and judges") {}
+  SECTION("the root's process has ended") { meeting.kill_root(); }
+  CHECK_FALSE(meeting[1].failure());
+  CHECK_FALSE(meeting[2].failure());
+  meeting[1].waiting({4, 1, "A"}, false);
+  meeting[1].resumed();
+  meeting.settle();
+  CHECK_FALSE(meeting[1].failure());
+  meeting[1].waiting({5, 1, "A"}, false);
+  meeting.settle();
+  REQUIRE(meeting[1].failure());
+  CHECK(meeting[1].failure()->code() == rondePeerLost);
+  CHECK_THAT(message_of(meeting[1].failure()), Catch::Contains("rank 0") && Catch::Contains("has left") &&
+                                                   Catch::Contains("operation number 4") &&
+                                                   Catch::Contains("number 5"));
+}
+
+TEST_CASE("Ranks that there are not are refused, whoever names them") {
+  MemberMachine member(JoinMessage{2, 0, SimulatedMeeting::process(2)}, "x", Milliseconds(1000));
+  member.received(encode(LostMessage{{1, 7}})->bytes, Time());
+  CHECK(member.take_lost().empty());
+  CHECK(member.failure()->code() == rondeInternalError);
 }
 
 TEST_CASE("Lists of ranks are short") {

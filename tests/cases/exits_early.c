@@ -56,6 +56,10 @@ int main(int argc, char** argv) {
   if (argc > 2 && world.rank != 0) {
     rondeResult_t result = sum(comm, stream);
     if (result != rondePeerLost) return fail(rondeGetErrorString(result));
+    int lost = -1;
+    int number = -1;
+    if (rondeCommGetFailedRanks(comm, &lost, 1, &number) != rondeSuccess) return fail("lost ranks");
+    if (strcmp(argv[1], "destroy") == 0 ? number != 0 : number != 1 || lost != 0) return fail("who is lost");
     if (strcmp(argv[1], "destroy") == 0 && strstr(rondeGetLastError(comm), "rank 0 has left") == NULL)
       return fail("the reason");
   }

@@ -177,7 +177,7 @@ TEST_CASE("each flag of each step of the star, planted wrong, is found") {
 }
 
 TEST_CASE("an input overwritten in place before its last read is found") {
-  // Position 0 of the ring for two keeps what it sends in its first step and adds its input to it later.
+  // Whereabouts 0 of the ring for two keeps what it sends in its first step and adds its input to it later.
   const auto keep_first = [](LinkStep& step) { step.keep = true; };
   const auto add_again = [](LinkStep& step) { step.add_input = true; };
   const LinkProgram program = with_fault(with_fault(link_program<Ring>(2), 0, 0, keep_first), 0, 2, add_again);
