@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
@@ -14,6 +15,9 @@ using std::chrono::seconds;
 
 // How long a broken link waits for the watch to name the rank that is gone.
 constexpr Milliseconds kVerdictWait{1500};
+// After the loss of a rank: how long nothing may move before an operation is given up, and how long it may last at all.
+constexpr Milliseconds kLastArrivals{100};
+constexpr Milliseconds kLastArrivalsAtMost{1000};
 constexpr seconds kWarnAgain{60};
 // From here on a wait is told to the others, who may wait in another operation, or have left.
 constexpr Milliseconds kLongWait{300};
@@ -30,9 +34,17 @@ Progress OperationTask::blocked_on(uint32_t waits_for, bool moved) {
   waits_for_ = waits_for;
   if (moved) return Progress::moved;
   if (!context_.failure->is_set()) return Progress::blocked;
-  // One more look first: what a lost rank sent before it ended has come by now, and may be all that is missing.
-  if (!std::exchange(saw_failure_, true)) return Progress::moved;
-  status_ = context_.failure->first();
+  const Status failure = context_.failure->first();
+  if (failure.code() == rondePeerLost && !gave_up_) {
+    // The lost rank may have ended its part of this operation, and what is missing be on its way from others.
+    const Time now = Clock::now();
+    if (lost_since_ == Time()) lost_since_ = now;
+    waits_for_ = kWaitsForAny;
+    if (now - lost_since_ < kLastArrivalsAtMost) return Progress::blocked;
+  } else if (!std::exchange(saw_failure_, true)) {
+    return Progress::moved;  // one more look
+  }
+  status_ = failure;
   return Progress::done;
 }
 
@@ -93,6 +105,8 @@ void OperationTask::check_patience(Time waiting_since, Time now) {
     fail(last_resort_.code(), last_resort_.message());
     return;
   }
+  // Here rather than in advance(): a sleep that ends by its cap and finds the end would pass for a lost wake-up.
+  if (lost_since_ != Time() && now - std::max(lost_since_, waiting_since) >= kLastArrivals) gave_up_ = true;
   const auto waited = now - waiting_since - paused_;
   const auto waited_s = duration_cast<seconds>(waited).count();
   check_wait(waited);

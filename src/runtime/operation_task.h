@@ -66,6 +66,8 @@ class OperationTask : public Task {
   uint32_t digest_;
   uint32_t waits_for_ = kWaitsForAny;
   bool saw_failure_ = false;
+  Time lost_since_{};     // when this operation learnt that a rank is lost
+  bool gave_up_ = false;  // nothing came after that
   Status status_;
   Status last_resort_;  // an error that awaits its verdict
   Time last_resort_since_{};
