@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 SKIPPED = 77
 GREATEST_MTU = 65535
@@ -75,6 +76,8 @@ class Hosts:
             self._join()
             for host in range(self.number):
                 self._set_up(host)
+            for name in self.names:
+                self._await_carrier(name)
         except BaseException:
             self._remove()
             raise
@@ -102,6 +105,15 @@ class Hosts:
             ip("-n", self.switch_name, "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", name)
             ip("-n", self.switch_name, "link", "set", port, "mtu", str(self.mtu), "master", "bridge0", "up")
             self._limit(self.switch_name, port)
+
+    @staticmethod
+    def _await_carrier(name):
+        """The kernel tells a while after both ends are up that a pair carries; until then it is no interface to use."""
+        deadline = time.monotonic() + 10
+        while json.loads(ip("-n", name, "-j", "link", "show", "dev", "eth0"))[0]["operstate"] != "UP":
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"eth0 of {name} has no carrier after 10 s")
+            time.sleep(0.01)
 
     def _set_up(self, host):
         name = self.names[host]
