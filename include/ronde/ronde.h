@@ -249,14 +249,16 @@ RONDE_API rondeResult_t rondeCommInitRankConfig(rondeComm_t* comm, int nranks, r
 RONDE_API rondeResult_t rondeCommInitAll(rondeComm_t* comms, int nranks, const int* devices);
 
 /* Waits until every operation of this communicator has ended on this rank, and says goodbye to the other ranks (which takes
- * at most 1 s where the meeting point does not answer): after it only destroy, abort and questions are allowed. Returns the first error that the communicator met. */
+ * at most 1 s where the meeting point does not answer): after it only destroy, abort and questions are allowed. Returns the
+ * first error that the communicator met. */
 RONDE_API rondeResult_t rondeCommFinalize(rondeComm_t comm);
 
-/* Says goodbye to the other ranks if that was not done, then frees everything. comm is invalid afterwards, whatever is
- * returned. Waits for the operations that are queued on streams (abort first to end them) and, like
- * finalize, for its goodbye, for nothing else. Does not
- * return what operations have returned before: ask rondeCommFinalize or rondeCommGetAsyncError for that.
- * rondeInvalidArgument: not a communicator. NULL is allowed and does nothing. */
+/* Says goodbye to the other ranks if that was not done, then frees everything. comm is invalid afterwards, unless
+ * that is refused as below. Waits for the operations that are queued on streams (abort first to end them) and, like finalize, for its
+ * goodbye, for nothing else. Does not return what operations have returned before: ask rondeCommFinalize or
+ * rondeCommGetAsyncError for that.
+ * rondeInvalidArgument: not a communicator. rondeInvalidUsage: the open group of this thread holds calls on it; then
+ * nothing is freed. NULL is allowed and does nothing. */
 RONDE_API rondeResult_t rondeCommDestroy(rondeComm_t comm);
 
 /* Stops every operation of this communicator on this rank within 1 s, from any thread: a call that was waiting returns
