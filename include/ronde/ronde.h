@@ -253,9 +253,9 @@ RONDE_API rondeResult_t rondeCommInitAll(rondeComm_t* comms, int nranks, const i
  * first error that the communicator met. */
 RONDE_API rondeResult_t rondeCommFinalize(rondeComm_t comm);
 
-/* Says goodbye to the other ranks if that was not done, then frees everything. comm is invalid afterwards, unless
- * that is refused as below. Waits for the operations that are queued on streams (abort first to end them) and, like finalize, for its
- * goodbye, for nothing else. Does not return what operations have returned before: ask rondeCommFinalize or
+/* Says goodbye to the other ranks if that was not done, then frees everything. comm is invalid afterwards, unless that is
+ * refused as below. Waits for the operations that are queued on streams (abort first to end them) and, like finalize, for
+ * its goodbye, for nothing else. Does not return what operations have returned before: ask rondeCommFinalize or
  * rondeCommGetAsyncError for that.
  * rondeInvalidArgument: not a communicator. rondeInvalidUsage: the open group of this thread holds calls on it; then
  * nothing is freed. NULL is allowed and does nothing. */
