@@ -5,8 +5,8 @@
  *  1. Names, argument order and numeric values follow nccl.h (2.28), with the prefix "ronde".
  *  2. Every function returns a rondeResult_t unless it says otherwise. Outputs are written only on success.
  *  3. Every rank of a communicator calls the same collectives with the same count, type, reduction and root in the same
- *     order. What differs is an error on all ranks that says what each of them called; so is a rank that is finalized or
- *     destroyed while others still wait for it.
+ *     order. What differs is an error on all ranks that says what each of them called; so is a rank that is finalized
+ *     or destroyed while others still wait for it.
  *  4. Threads: different communicators may be used from different threads at the same time. Calls on one communicator
  *     are made by one thread at a time, except rondeCommAbort, rondeCommGetAsyncError, rondeCommGetFailedRanks and
  *     rondeGetLastError, which any thread may call at any moment before the communicator is destroyed.
@@ -14,8 +14,8 @@
  *     With a stream, and inside a group, both buffers belong to the library until the stream is synchronized, or until
  *     rondeGroupEnd has returned for calls with stream NULL. The send buffer is never written.
  *  6. A wrong argument seen by one rank alone makes that call return at once without effect: the other ranks wait, and
- *     a right call takes its place. After an error that concerns all ranks (100 and above, rondeRemoteError) every later
- *     call on that communicator returns the same error; abort it, or destroy it, and make a new one.
+ *     a right call takes its place. After an error that concerns all ranks (100 and above, rondeRemoteError) every
+ *     later call on that communicator returns the same error; abort it, or destroy it, and make a new one.
  *  7. Counts are elements, never bytes. Sizes are bytes. Times are as their names say.
  *  8. The library never writes to stdout. Warnings go to stderr, or to RONDE_LOG_FILE, or to a callback.
  */
@@ -47,7 +47,7 @@ extern "C" {
 typedef struct rondeComm* rondeComm_t;
 #define RONDE_COMM_NULL NULL
 
-/* An in-order queue of operations on host memory. Opaque. NULL means: run in the calling thread and return when done. */
+/* An in-order queue of operations on host memory. Opaque. NULL: run in the calling thread and return when done. */
 typedef struct rondeStream* rondeStream_t;
 
 /* What the ranks of a communicator must share to find and to trust each other: addresses, a port, a 256-bit secret.
@@ -107,8 +107,8 @@ typedef enum {
  *  - Integers: sum and product are taken modulo 2^bits; nothing is undefined on overflow.
  *  - Integer average: the sum modulo 2^bits, read as the type, then divided by the number of ranks and cut toward zero
  *    (four ranks with 250 in uint8: 1000 mod 256 = 232, 232 / 4 = 58).
- *  - Float average: each input is multiplied by 1/n before its first rounding, in float32 (float64 for float64), so that
- *    it does not overflow where the sum would. (float16: four ranks with 60000 give 60000.)
+ *  - Float average: each input is multiplied by 1/n before its first rounding, in float32 (float64 for float64), so
+ *    that it does not overflow where the sum would. (float16: four ranks with 60000 give 60000.)
  *  - Minimum and maximum of floats: NaN if any input is NaN.
  *  - 16-bit floats and float8 are widened to float32 for each step of arithmetic and rounded to nearest, ties to even.
  *    Where an algorithm sees all inputs at once (in one node: one_shot, two_shot; star) the sum is rounded once. On the
@@ -137,9 +137,9 @@ RONDE_API rondeResult_t rondeGetVersion(int* version);
 /* A short constant text for a result. Never NULL; "unknown result" for a number that is none. */
 RONDE_API const char* rondeGetErrorString(rondeResult_t result);
 
-/* The text of an error. It names operation, ranks, cause and remedy. With a communicator: the first error that concerns it
- * on all ranks; as long as there is none, like NULL. With NULL: the last error that a call of this thread returned, for
- * whatever object (rondeInProgress is none). Empty if there was none. Valid until the calling thread asks again. */
+/* The text of an error. It names operation, ranks, cause and remedy. With a communicator: the first error that concerns
+ * it on all ranks; as long as there is none, like NULL. With NULL: the last error that a call of this thread returned,
+ * for whatever object (rondeInProgress is none). Empty if there was none. Valid until the calling thread asks again. */
 RONDE_API const char* rondeGetLastError(rondeComm_t comm);
 
 /* ---- Log -------------------------------------------------------------------------------------------------------- */
@@ -166,8 +166,8 @@ RONDE_API rondeResult_t rondeSetLogCallback(rondeLogCallback_t callback, void* u
 
 /* Makes an id and starts to listen for the ranks that will join with it. Called by one process, which hands the id to
  * all ranks by any means. That process must live until all of them have returned from rondeCommInitRank, and should
- * outlive them: it also tells the others when one of them dies. An id is good for one communicator; one that nobody uses
- * keeps its port for RONDE_INIT_TIMEOUT seconds.
+ * outlive them: it also tells the others when one of them dies. An id is good for one communicator; one that nobody
+ * uses keeps its port for RONDE_INIT_TIMEOUT seconds.
  * Errors: rondeInvalidArgument (NULL), rondeInvalidUsage (a setting), rondeSystemError (no port can be had). */
 RONDE_API rondeResult_t rondeGetUniqueId(rondeUniqueId* id);
 
@@ -192,14 +192,14 @@ typedef struct {
  * the id of a first communicator over all processes of the job. Without any launcher: one rank.
  *
  * ronderun hands over the id itself. Other launchers: on one host the processes find each other through a Unix socket
- * of the same user; for several hosts set MASTER_ADDR, MASTER_PORT (or RONDE_PORT) and RONDE_SECRET_FILE, a file of mode
- * 0600 with at least 32 bytes that is the same on all hosts.
+ * of the same user; for several hosts set MASTER_ADDR, MASTER_PORT (or RONDE_PORT) and RONDE_SECRET_FILE, a file of
+ * mode 0600 with at least 32 bytes that is the same on all hosts.
  *
  * An id may be used by more ranks than there are processes (several ranks in each): nranks is what rondeCommInitRank is
  * given. Blocks until the id is known, at most RONDE_INIT_TIMEOUT seconds. Each call gives a new id where the launcher
  * allows that, and rondeInvalidUsage otherwise (ronderun and RONDE_SECRET_FILE: once a process).
- * Errors: rondeInvalidArgument, rondeInvalidUsage (the text names the variable that is missing or wrong), rondeTimedOut,
- * rondeSystemError. */
+ * Errors: rondeInvalidArgument, rondeInvalidUsage (the text names the variable that is missing or wrong),
+ * rondeTimedOut, rondeSystemError. */
 RONDE_API rondeResult_t rondeGetWorldFromEnv(rondeWorld_t* world, rondeUniqueId* id);
 
 /* ---- Communicators ---------------------------------------------------------------------------------------------- */
@@ -244,19 +244,19 @@ RONDE_API rondeResult_t rondeCommInitRankConfig(rondeComm_t* comm, int nranks, r
                                                 rondeConfig_t* config);
 
 /* Makes all nranks ranks of one communicator in this process: comms has room for nranks. devices is NULL or an array of
- * nranks times RONDE_DEVICE_HOST. All or none are made. One thread that drives several of them puts each collective in a
- * group. */
+ * nranks times RONDE_DEVICE_HOST. All or none are made. One thread that drives several of them puts each collective in
+ * a group. */
 RONDE_API rondeResult_t rondeCommInitAll(rondeComm_t* comms, int nranks, const int* devices);
 
-/* Waits until every operation of this communicator has ended on this rank, and says goodbye to the other ranks (which takes
- * at most 1 s where the meeting point does not answer): after it only destroy, abort and questions are allowed. Returns the
- * first error that the communicator met. */
+/* Waits until every operation of this communicator has ended on this rank, and says goodbye to the other ranks (which
+ * takes at most 1 s where the meeting point does not answer): after it only destroy, abort and questions are allowed.
+ * Returns the first error that the communicator met. */
 RONDE_API rondeResult_t rondeCommFinalize(rondeComm_t comm);
 
-/* Says goodbye to the other ranks if that was not done, then frees everything. comm is invalid afterwards, unless that is
- * refused as below. Waits for the operations that are queued on streams (abort first to end them) and, like finalize, for
- * its goodbye, for nothing else. Does not return what operations have returned before: ask rondeCommFinalize or
- * rondeCommGetAsyncError for that.
+/* Says goodbye to the other ranks if that was not done, then frees everything. comm is invalid afterwards, unless that
+ * is refused as below. Waits for the operations that are queued on streams (abort first to end them) and, like
+ * finalize, for its goodbye, for nothing else. Does not return what operations have returned before: ask
+ * rondeCommFinalize or rondeCommGetAsyncError for that.
  * rondeInvalidArgument: not a communicator. rondeInvalidUsage: the open group of this thread holds calls on it; then
  * nothing is freed. NULL is allowed and does nothing. */
 RONDE_API rondeResult_t rondeCommDestroy(rondeComm_t comm);
@@ -293,8 +293,8 @@ typedef struct {
   unsigned long long received_header_bytes;
 } rondeTraffic_t;
 
-/* Fills at most capacity entries, one for each transport in use, and writes their number. Set size in every entry of the
- * array. Call it between operations. */
+/* Fills at most capacity entries, one for each transport in use, and writes their number. Set size in every entry of
+ * the array. Call it between operations. */
 RONDE_API rondeResult_t rondeCommGetTraffic(rondeComm_t comm, rondeTraffic_t* traffic, int capacity, int* number);
 
 /* ---- Streams ---------------------------------------------------------------------------------------------------- */
@@ -317,12 +317,12 @@ RONDE_API rondeResult_t rondeStreamDestroy(rondeStream_t stream);
 
 /* ---- Groups ----------------------------------------------------------------------------------------------------- */
 
-/* Between start and end, calls of this thread are only recorded; they return at once, with argument errors only. The end
- * starts them all. Groups nest; only the outermost end acts. All operations with stream NULL progress together and have
- * ended when rondeGroupEnd returns; those with a stream are queued on it: ranks of one thread that need each other must
- * then be on different streams, as a stream ends one operation before it starts the next. Grouping must be equal on all
- * ranks. A wrong argument inside a group makes rondeGroupEnd return that error, and nothing of the group is started.
- * Communicators and streams that the open group names cannot be finalized or destroyed (rondeInvalidUsage). */
+/* Between start and end, calls of this thread are only recorded; they return at once, with argument errors only. The
+ * end starts them all. Groups nest; only the outermost end acts. All operations with stream NULL progress together and
+ * have ended when rondeGroupEnd returns; those with a stream are queued on it: ranks of one thread that need each other
+ * must then be on different streams, as a stream ends one operation before it starts the next. Grouping must be equal
+ * on all ranks. A wrong argument inside a group makes rondeGroupEnd return that error, and nothing of the group is
+ * started. Communicators and streams that the open group names cannot be finalized or destroyed (rondeInvalidUsage). */
 RONDE_API rondeResult_t rondeGroupStart(void);
 RONDE_API rondeResult_t rondeGroupEnd(void);
 
@@ -330,9 +330,9 @@ RONDE_API rondeResult_t rondeGroupEnd(void);
 
 /* Reduces count elements over all ranks and leaves the same result on every rank.
  *
- * sendbuff, recvbuff: count elements each, of any alignment. Equal pointers: in place. Any other overlap is refused with
- * rondeInvalidArgument and nothing is written. count 0 is a right call that all ranks must make; the pointers may then
- * be NULL. Any count is allowed, also above 2^31.
+ * sendbuff, recvbuff: count elements each, of any alignment. Equal pointers: in place. Any other overlap is refused
+ * with rondeInvalidArgument and nothing is written. count 0 is a right call that all ranks must make; the pointers may
+ * then be NULL. Any count is allowed, also above 2^31.
  * On an error that concerns all ranks (rondeRemoteError, 100 and above) the content of recvbuff is undefined; nothing
  * outside of it was touched. */
 RONDE_API rondeResult_t rondeAllReduce(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype,

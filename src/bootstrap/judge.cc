@@ -19,7 +19,7 @@ Status left_too_early(const std::string& who, uint32_t begun, const std::string&
   return {rondePeerLost,
           fmt::format("{} has left: it was finalized or destroyed after operation number {}, but {} waits for it in {} "
                       "number {}",
-                      who, begun, waiter, call.text, call.sequence)};
+                      who, begun, waiter, call.description, call.sequence)};
 }
 
 void Judge::waiting(uint32_t rank, const CallNote& call, bool ask_others, Time now) {
@@ -113,7 +113,7 @@ namespace {
 // "ranks 0, 1 and 4: AllReduce (...); rank 3: AllReduce (...)", in the order of their first ranks.
 std::string calls_text(const std::map<uint32_t, CallNote>& calls) {
   std::map<std::string, std::vector<uint32_t>> ranks_of;
-  for (const auto& [rank, call] : calls) ranks_of[call.text].push_back(rank);
+  for (const auto& [rank, call] : calls) ranks_of[call.description].push_back(rank);
   std::map<uint32_t, std::string> parts;
   for (const auto& [text, ranks] : ranks_of) parts[ranks.front()] = fmt::format("{}: {}", ranks_text(ranks), text);
   std::string all;

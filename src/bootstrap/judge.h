@@ -20,8 +20,8 @@ namespace ronde {
 // One rank's call of a collective. Numbers are compared by signed difference.
 struct CallNote {
   uint32_t sequence = 0;
-  uint32_t digest = 0;  // over what must be equal on all ranks
-  std::string text;     // "AllReduce (float32, sum, 1024 elements)"
+  uint32_t digest = 0;      // over what must be equal on all ranks
+  std::string description;  // "AllReduce (float32, sum, 1024 elements)"
 };
 
 // How far a rank is: an answer to "where are you, and what was your call number n?"

@@ -84,25 +84,13 @@ class MemberSource final : public EventSource {
   }
 
   void report(const Status& why) {
-    const std::scoped_lock lock(mutex_);
-    machine_.report(why);
-    work(Clock::now());
-    wake();
+    tell([&] { machine_.report(why); });
   }
-
   void waiting(const CallNote& call, bool ask_others) {
-    std::unique_lock lock(mutex_);
-    machine_.waiting(call, ask_others);
-    work(Clock::now());
-    wake();
-    tell_failure(lock);  // the loop may have let go of a source whose connection has ended
+    tell([&] { machine_.waiting(call, ask_others); });
   }
-
   void resumed() {
-    const std::scoped_lock lock(mutex_);
-    machine_.resumed();
-    work(Clock::now());
-    wake();
+    tell([&] { machine_.resumed(); });
   }
 
   void watch(Watcher watcher) {
@@ -117,12 +105,7 @@ class MemberSource final : public EventSource {
   }
 
   void leave(uint32_t begun) {
-    {
-      const std::scoped_lock lock(mutex_);
-      machine_.leave(begun);
-      work(Clock::now());
-      wake();
-    }
+    tell([&] { machine_.leave(begun); });
     watch_.cancel();
   }
 
@@ -135,6 +118,16 @@ class MemberSource final : public EventSource {
   FailureWatch& failure_watch() { return watch_; }
 
  private:
+  // From any thread.
+  template <typename Change>
+  void tell(Change change) {
+    std::unique_lock lock(mutex_);
+    change();
+    work(Clock::now());
+    wake();
+    tell_failure(lock);  // the loop may have let go of a source whose connection has ended
+  }
+
   void control(int operation, int fd, uint32_t key, uint32_t events) const {
     epoll_event event{};
     event.events = events;

@@ -52,9 +52,9 @@ void MemberMachine::received(ByteView message, Time now) {
     case MessageKind::missing: return take_missing(reader, now);
     case MessageKind::closing: return take_closing(reader);
     case MessageKind::question: {
-      QuestionMessage question;
-      if (!decode(reader, question)) return fail_unknown();
-      questions_.push_back(question.sequence);
+      uint32_t sequence = 0;
+      if (!decode_sequence(reader, sequence)) return fail_unknown();
+      questions_.push_back(sequence);
       return;
     }
     case MessageKind::late: {
@@ -64,9 +64,9 @@ void MemberMachine::received(ByteView message, Time now) {
       return;
     }
     case MessageKind::lost: {
-      LostMessage lost;
-      if (!decode(reader, lost) || !are_ranks(lost.ranks)) return fail_unknown();
-      lost_.insert(lost_.end(), lost.ranks.begin(), lost.ranks.end());
+      std::vector<uint32_t> lost;
+      if (!decode_ranks(reader, lost) || !are_ranks(lost)) return fail_unknown();
+      lost_.insert(lost_.end(), lost.begin(), lost.end());
       return;
     }
     case MessageKind::refused:
@@ -133,9 +133,9 @@ void MemberMachine::take_table(Reader& reader) {
 }
 
 void MemberMachine::take_missing(Reader& reader, Time now) {
-  MissingMessage message;
-  if (!decode(reader, message) || !exchanging_) return;
-  missing_ = std::move(message.ranks);
+  std::vector<uint32_t> missing;
+  if (!decode_ranks(reader, missing) || !exchanging_) return;
+  missing_ = std::move(missing);
   if (!std::exchange(warn_when_answered_, false)) return;
   warnings_.push_back(fmt::format("rank {} has waited {} in start-up ({}) for {}", join_.rank, waited_text(now), what_,
                                   ranks_text(*missing_)));
@@ -190,7 +190,7 @@ void MemberMachine::report(const Status& why) {
 void MemberMachine::leave(uint32_t begun) {
   if (left_) return;
   left_ = true;
-  if (!ended_) messages_.push_back(encode(LeaveMessage{begun}));
+  if (!ended_) messages_.push_back(encode_sequence(MessageKind::leave, begun));
   if (exchanging_) end_exchange({rondeAborted, fmt::format("{}: this rank has said goodbye meanwhile", what_)});
 }
 

@@ -12,14 +12,14 @@ namespace {
 
 void write_call(Writer& writer, const CallNote& call) {
   writer.number(call.sequence).number(call.digest);
-  writer.text(std::string_view(call.text).substr(0, kMostCallTextBytes));
+  writer.text(std::string_view(call.description).substr(0, kMostCallTextBytes));
 }
 
 void read_call(Reader& reader, CallNote& call) {
   call.sequence = reader.number<uint32_t>();
   call.digest = reader.number<uint32_t>();
-  call.text = reader.text();
-  call.text.resize(std::min(call.text.size(), kMostCallTextBytes));
+  call.description = reader.text();
+  call.description.resize(std::min(call.description.size(), kMostCallTextBytes));
 }
 
 void write_ranks(Writer& writer, const std::vector<uint32_t>& ranks) {
@@ -87,34 +87,10 @@ SharedMessage encode(const TableMessage& message) {
   return finish(writer);
 }
 
-SharedMessage encode(const MissingMessage& message) {
-  Writer writer = begin(MessageKind::missing);
-  write_ranks(writer, message.ranks);
-  return finish(writer);
-}
-
-SharedMessage encode(const LostMessage& message) {
-  Writer writer = begin(MessageKind::lost);
-  write_ranks(writer, message.ranks);
-  return finish(writer);
-}
-
-SharedMessage encode(const LeaveMessage& message) {
-  Writer writer = begin(MessageKind::leave);
-  writer.number(message.begun);
-  return finish(writer);
-}
-
 SharedMessage encode(const WaitingMessage& message) {
   Writer writer = begin(MessageKind::waiting);
   write_call(writer, message.call);
   writer.number(static_cast<uint8_t>(message.ask_others));
-  return finish(writer);
-}
-
-SharedMessage encode(const QuestionMessage& message) {
-  Writer writer = begin(MessageKind::question);
-  writer.number(message.sequence);
   return finish(writer);
 }
 
@@ -147,6 +123,18 @@ SharedMessage encode_gift(ByteView part) {
   return finish(writer);
 }
 
+SharedMessage encode_ranks(MessageKind kind, const std::vector<uint32_t>& ranks) {
+  Writer writer = begin(kind);
+  write_ranks(writer, ranks);
+  return finish(writer);
+}
+
+SharedMessage encode_sequence(MessageKind kind, uint32_t sequence) {
+  Writer writer = begin(kind);
+  writer.number(sequence);
+  return finish(writer);
+}
+
 SharedMessage encode_status(MessageKind kind, const Status& status) {
   Writer writer = begin(kind);
   writer.number(static_cast<uint32_t>(status.code()));
@@ -175,29 +163,9 @@ bool decode(Reader& reader, TableMessage& message) {
   return reader.complete();
 }
 
-bool decode(Reader& reader, MissingMessage& message) {
-  read_ranks(reader, message.ranks);
-  return reader.complete();
-}
-
-bool decode(Reader& reader, LostMessage& message) {
-  read_ranks(reader, message.ranks);
-  return reader.complete();
-}
-
-bool decode(Reader& reader, LeaveMessage& message) {
-  message.begun = reader.number<uint32_t>();
-  return reader.complete();
-}
-
 bool decode(Reader& reader, WaitingMessage& message) {
   read_call(reader, message.call);
   message.ask_others = reader.number<uint8_t>() != 0;
-  return reader.complete();
-}
-
-bool decode(Reader& reader, QuestionMessage& message) {
-  message.sequence = reader.number<uint32_t>();
   return reader.complete();
 }
 
@@ -229,6 +197,16 @@ bool decode_gift(Reader& reader, Bytes& part) {
   const ByteView bytes = reader.bytes();
   part.assign(bytes.begin(), bytes.end());
   return reader.complete() && part.size() <= kMostGiftBytes;
+}
+
+bool decode_ranks(Reader& reader, std::vector<uint32_t>& ranks) {
+  read_ranks(reader, ranks);
+  return reader.complete();
+}
+
+bool decode_sequence(Reader& reader, uint32_t& sequence) {
+  sequence = reader.number<uint32_t>();
+  return reader.complete();
 }
 
 bool decode_status(Reader& reader, Status& status) {

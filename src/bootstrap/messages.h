@@ -70,21 +70,9 @@ struct TableMessage {
   std::vector<uint32_t> root_ranks;  // who lives in the root's process
   std::string root_holder;           // the same as text: "rank 0 (pid 12 on host a)"; empty: no rank
 };
-struct MissingMessage {
-  std::vector<uint32_t> ranks;
-};
-struct LostMessage {
-  std::vector<uint32_t> ranks;
-};
-struct LeaveMessage {
-  uint32_t begun = 0;  // the last operation
-};
 struct WaitingMessage {
   CallNote call;
   bool ask_others = false;
-};
-struct QuestionMessage {
-  uint32_t sequence = 0;
 };
 struct AnswerMessage {
   uint32_t sequence = 0;  // of the question
@@ -99,30 +87,28 @@ struct ClosingMessage {
 [[nodiscard]] SharedMessage encode(MessageKind kind);
 [[nodiscard]] SharedMessage encode(const JoinMessage& message);
 [[nodiscard]] SharedMessage encode(const TableMessage& message);
-[[nodiscard]] SharedMessage encode(const MissingMessage& message);
-[[nodiscard]] SharedMessage encode(const LostMessage& message);
-[[nodiscard]] SharedMessage encode(const LeaveMessage& message);
 [[nodiscard]] SharedMessage encode(const WaitingMessage& message);
-[[nodiscard]] SharedMessage encode(const QuestionMessage& message);
 [[nodiscard]] SharedMessage encode(const AnswerMessage& message);
 [[nodiscard]] SharedMessage encode(const LateNote& message);
 [[nodiscard]] SharedMessage encode(const ClosingMessage& message);
 [[nodiscard]] SharedMessage encode_gift(ByteView part);
+// kind: missing or lost.
+[[nodiscard]] SharedMessage encode_ranks(MessageKind kind, const std::vector<uint32_t>& ranks);
+// kind: leave (the last operation that it had begun) or question (about which operation).
+[[nodiscard]] SharedMessage encode_sequence(MessageKind kind, uint32_t sequence);
 // kind: report, failure or refused. The text is cut at kMostTextBytes.
 [[nodiscard]] SharedMessage encode_status(MessageKind kind, const Status& status);
 
 // The readers take what follows the kind. False: the bytes are none of ours.
 [[nodiscard]] bool decode(Reader& reader, JoinMessage& message);
 [[nodiscard]] bool decode(Reader& reader, TableMessage& message);
-[[nodiscard]] bool decode(Reader& reader, MissingMessage& message);
-[[nodiscard]] bool decode(Reader& reader, LostMessage& message);
-[[nodiscard]] bool decode(Reader& reader, LeaveMessage& message);
 [[nodiscard]] bool decode(Reader& reader, WaitingMessage& message);
-[[nodiscard]] bool decode(Reader& reader, QuestionMessage& message);
 [[nodiscard]] bool decode(Reader& reader, AnswerMessage& message);
 [[nodiscard]] bool decode(Reader& reader, LateNote& message);
 [[nodiscard]] bool decode(Reader& reader, ClosingMessage& message);
 [[nodiscard]] bool decode_gift(Reader& reader, Bytes& part);
+[[nodiscard]] bool decode_ranks(Reader& reader, std::vector<uint32_t>& ranks);
+[[nodiscard]] bool decode_sequence(Reader& reader, uint32_t& sequence);
 [[nodiscard]] bool decode_status(Reader& reader, Status& status);
 
 // "rank 3", "ranks 1 and 4", "ranks 2-5, 9 and 12"; sorted ranks.

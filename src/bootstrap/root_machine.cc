@@ -93,17 +93,17 @@ void RootMachine::member_message(uint32_t rank, MessageKind kind, Reader& reader
   if (members_[rank].state != MemberState::present) return;
   Bytes part;
   Status reported;
-  LeaveMessage leaving;
+  uint32_t begun = 0;
   WaitingMessage waiting;
   AnswerMessage answer;
   if (kind == MessageKind::give && decode_gift(reader, part)) {
     give(rank, std::move(part), now);
   } else if (kind == MessageKind::ask && reader.complete()) {
-    send(members_[rank].connection, encode(MissingMessage{missing_ranks()}));
+    send(members_[rank].connection, encode_ranks(MessageKind::missing, missing_ranks()));
   } else if (kind == MessageKind::report && decode_status(reader, reported)) {
     fail({reported.code(), fmt::format("{}: {}", who(rank), reported.message())}, rank, now);
-  } else if (kind == MessageKind::leave && decode(reader, leaving)) {
-    leave(rank, leaving.begun, now);
+  } else if (kind == MessageKind::leave && decode_sequence(reader, begun)) {
+    leave(rank, begun, now);
   } else if (kind == MessageKind::waiting && judge_ && decode(reader, waiting)) {
     judge_->waiting(rank, waiting.call, waiting.ask_others, now);
     pass_on_judgement(now);
@@ -152,7 +152,7 @@ void RootMachine::send_to_present(uint32_t rank, const SharedMessage& message) {
 
 void RootMachine::pass_on_judgement(Time now) {
   for (const Judge::Question& question : judge_->take_questions())
-    send_to_present(question.rank, encode(QuestionMessage{question.sequence}));
+    send_to_present(question.rank, encode_sequence(MessageKind::question, question.sequence));
   for (const Judge::Notice& notice : judge_->take_notices()) send_to_present(notice.rank, encode(notice.note));
   if (const std::optional<Status> verdict = judge_->take_verdict()) fail(*verdict, std::nullopt, now);
 }
@@ -232,7 +232,7 @@ void RootMachine::closed(ConnectionId connection, const Status& end, Time now) {
 
 void RootMachine::lose(uint32_t rank, const Status& end, Time now) {
   members_[rank].state = MemberState::lost;
-  const SharedMessage lost = encode(LostMessage{{rank}});  // before the failure: who learns that can ask which
+  const SharedMessage lost = encode_ranks(MessageKind::lost, {rank});  // before the failure: who learns that asks
   for (const auto& [other, member] : members_)
     if (member.state == MemberState::present) send(member.connection, lost);
   fail({end.code(), fmt::format("{} {}", who(rank), end.message())}, rank, now);

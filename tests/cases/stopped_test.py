@@ -36,11 +36,13 @@ def rows(path):
     return [line.split() for line in complete.splitlines() if line.strip() and line[0] != "#"]
 
 
-def wait_for(condition, seconds, what):
+def wait_for(condition, job, seconds, what):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():
             return
+        if job.poll() is not None:
+            raise AssertionError(f"the job has ended with {job.returncode}: {what}")
         time.sleep(0.02)
     raise AssertionError(f"not within {seconds} s: {what}")
 
@@ -56,7 +58,7 @@ def run(programs, transport, size, rank, seconds, warning, number):
             job = subprocess.Popen([ronderun, "-n", str(NRANKS), perf, "-b", size, "-e", size, "-n", "5", "-N", "0"],
                                    stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=jobs.environment(**settings))
         try:
-            wait_for(lambda: rank_pids(mark) and rows(out_path), LIMIT_S, f"{name}: a first row")
+            wait_for(lambda: rank_pids(mark) and rows(out_path), job, LIMIT_S, f"{name}: a first row")
             pids = rank_pids(mark)
             os.kill(pids[rank], signal.SIGSTOP)
             time.sleep(0.3)  # until all others wait
@@ -65,8 +67,7 @@ def run(programs, transport, size, rank, seconds, warning, number):
             used = {other: cpu_seconds(pid) - before[other] for other, pid in pids.items()}
             rows_before = len(rows(out_path))
             os.kill(pids[rank], signal.SIGCONT)
-            wait_for(lambda: len(rows(out_path)) >= rows_before + 2, LIMIT_S, f"{name}: rows after it went on")
-            assert job.poll() is None, f"{name}: the job has ended"
+            wait_for(lambda: len(rows(out_path)) >= rows_before + 2, job, LIMIT_S, f"{name}: rows after it went on")
             wrong = [row for row in rows(out_path) if len(row) >= 13 and (row[8], row[12]) != ("0", "0")]
             assert not wrong, f"{name}: {wrong}"
             with open(err_path, encoding="utf-8") as file:
@@ -79,6 +80,10 @@ def run(programs, transport, size, rank, seconds, warning, number):
                 assert len(said) == 1 and f"for rank {rank}, which does not answer" in said[0], f"{name}: {errors}"
             assert max(used.values()) <= 0.1 * seconds, f"{name}: processor time {used}"
             print(f"{name}: named by all others; they used {max(used.values()):.2f} s of processor time", flush=True)
+        except AssertionError:
+            with open(err_path, encoding="utf-8") as file:
+                print(file.read(), file=sys.stderr)
+            raise
         finally:
             job.terminate()
             job.wait(20)

@@ -75,6 +75,34 @@ TEST_CASE("streams of several communicators progress together, whatever the orde
   CHECK(failure.ok());
 }
 
+TEST_CASE("what comes after an operation that cannot end yet ends beside it") {
+  World late(world_of(2, "inproc"));
+  World alone(world_of(1, "inproc"));
+  World both(world_of(2, "shm"));
+  for (World* world : {&late, &alone, &both}) REQUIRE(first_failure(world->made()).ok());
+  Worker worker;
+  std::vector<float> values[5] = {};
+  for (auto& one : values) one.assign(100, 1);
+  Stream streams[5] = {Stream(worker), Stream(worker), Stream(worker), Stream(worker), Stream(worker)};
+  const auto enqueue = [&](size_t i, Communicator& comm) {
+    return worker.enqueue(streams[i], comm, {values[i].data(), values[i].data(), 100, rondeFloat32, rondeSum});
+  };
+  REQUIRE(enqueue(0, late[0]).ok());
+  std::this_thread::sleep_for(Milliseconds(20));  // the worker sleeps in it
+  REQUIRE(enqueue(1, alone[0]).ok());
+  CHECK(streams[1].synchronize().ok());
+  REQUIRE(enqueue(2, both[0]).ok());
+  REQUIRE(enqueue(3, both[1]).ok());
+  CHECK(streams[2].synchronize().ok());
+  CHECK(streams[3].synchronize().ok());
+  CHECK(streams[0].query().code() == rondeInProgress);
+  REQUIRE(enqueue(4, late[1]).ok());
+  CHECK(streams[0].synchronize().ok());
+  CHECK(streams[4].synchronize().ok());
+  for (const size_t i : {0, 2, 3, 4}) CHECK(values[i] == std::vector<float>(100, 2));
+  CHECK(values[1] == std::vector<float>(100, 1));
+}
+
 TEST_CASE("query tells what is in progress, synchronize waits for it") {
   World world(world_of(2, "inproc"));
   REQUIRE(first_failure(world.made()).ok());
