@@ -8,8 +8,9 @@
  *     order. What differs is an error on all ranks that says what each of them called; so is a rank that is finalized
  *     or destroyed while others still wait for it.
  *  4. Threads: different communicators may be used from different threads at the same time. Calls on one communicator
- *     are made by one thread at a time, except rondeCommAbort, rondeCommGetAsyncError, rondeCommGetFailedRanks and
- *     rondeGetLastError, which any thread may call at any moment before the communicator is destroyed.
+ *     are made by one thread at a time, except rondeCommAbort, rondeCommRevoke, rondeCommGetAsyncError,
+ *     rondeCommGetFailedRanks and rondeGetLastError, which any thread may call at any moment before the communicator is
+ *     destroyed.
  *  5. Buffer life: with stream NULL a call returns when its result is complete and both buffers are the caller's again.
  *     With a stream, and inside a group, both buffers belong to the library until the stream is synchronized, or until
  *     rondeGroupEnd has returned for calls with stream NULL. The send buffer is never written.
@@ -76,7 +77,7 @@ typedef enum {
   rondeMismatch = 102,        /* the ranks called different operations */
   rondeAborted = 103,         /* this communicator was aborted on this rank */
   rondeTimedOut = 104,        /* a deadline passed: start-up, or a rank that never came */
-  rondeRevoked = 105          /* this communicator was revoked; not yet in use */
+  rondeRevoked = 105          /* a rank has revoked this communicator */
 } rondeResult_t;
 
 /* Element types. float16 is IEEE binary16, bfloat16 the upper half of a binary32, float8 the OCP formats. */
@@ -216,7 +217,7 @@ typedef struct {
   size_t size;
   unsigned int magic;
   unsigned int version;
-  int blocking;           /* 1 (default): init returns when the communicator is ready. 0 is refused for now. */
+  int blocking;           /* 1 (default): init returns when the communicator is ready; 0: at once, see below */
   int device;             /* RONDE_DEVICE_HOST (default); devices come with the CUDA path and are refused for now */
   const char* commName;   /* a name for messages and logs; at most 63 bytes are kept */
   int initTimeoutSeconds; /* RONDE_INIT_TIMEOUT */
@@ -239,7 +240,14 @@ typedef struct {
  * rondeTimedOut (the text names the missing ranks), rondeSystemError. */
 RONDE_API rondeResult_t rondeCommInitRank(rondeComm_t* comm, int nranks, rondeUniqueId id, int rank);
 
-/* The same with settings; config NULL means all defaults. */
+/* The same with settings; config NULL means all defaults.
+ *
+ * With blocking = 0 it returns rondeInProgress at once (inside a group, too), *comm is written, and the communicator
+ * comes into being on a thread of the library. Until rondeCommGetAsyncError writes something else than rondeInProgress
+ * only that function, rondeGetLastError, rondeCommAbort and rondeCommDestroy may be called; all others return
+ * rondeInProgress. An error of the start is what rondeCommGetAsyncError writes then, and what all other functions
+ * return. Abort and destroy give the start up within 1 s; the other ranks get rondeRemoteError. Collectives are not
+ * affected: use streams to have them return at once. */
 RONDE_API rondeResult_t rondeCommInitRankConfig(rondeComm_t* comm, int nranks, rondeUniqueId id, int rank,
                                                 rondeConfig_t* config);
 
@@ -267,7 +275,14 @@ RONDE_API rondeResult_t rondeCommDestroy(rondeComm_t comm);
  * still be inside a call.) */
 RONDE_API rondeResult_t rondeCommAbort(rondeComm_t comm);
 
-/* Writes the first error that the communicator has met, or rondeSuccess. Never blocks. */
+/* Like abort, but on all ranks: their operations end soon with rondeRevoked, and so does each later call. For a rank
+ * that knows that the others wait in vain, as after an error of its own. From any thread. flags: RONDE_REVOKE_DEFAULT.
+ * rondeInvalidArgument: other flags. */
+#define RONDE_REVOKE_DEFAULT 0
+RONDE_API rondeResult_t rondeCommRevoke(rondeComm_t comm, int flags);
+
+/* Writes the first error that the communicator has met, or rondeSuccess; rondeInProgress while it starts. Never
+ * blocks. */
 RONDE_API rondeResult_t rondeCommGetAsyncError(rondeComm_t comm, rondeResult_t* async_error);
 
 /* Writes the ranks whose processes have ended, in rising order, at most capacity of them, and to *number how many there

@@ -37,7 +37,7 @@ Status check_reduction(int type, int op) {
 }
 
 Status all_reduce(const OperationArgs& args, rondeComm_t comm, rondeStream_t stream) {
-  RONDE_TRY(check_comm(comm, "rondeAllReduce"));
+  RONDE_TRY(check_ready(comm, "rondeAllReduce"));
   if (stream != nullptr) RONDE_TRY(check_stream(stream, "rondeAllReduce"));
   RONDE_TRY(check_reduction(args.type, args.op));
   if (args.count > 0) {

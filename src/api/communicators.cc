@@ -46,13 +46,33 @@ Result<rondeComm_t> finish(Result<std::unique_ptr<Communicator>> made) {
   return handle.release();
 }
 
-Result<rondeComm_t> make_rank(const UniqueId& id, CommunicatorOptions options) {
+Result<std::unique_ptr<Communicator>> make_rank(const UniqueId& id, CommunicatorOptions options) {
   const Deadline deadline = deadline_of(options.settings);
   options.job = id.job;
   options.secret = id.secret;
-  RONDE_ASSIGN(std::unique_ptr<Rendezvous> rendezvous, join(process().loop(), id, options.nranks, options.rank,
-                                                            rendezvous_options(options.settings), deadline));
-  return finish(Communicator::create(process(), std::move(options), std::move(rendezvous), deadline));
+  RendezvousOptions meeting = rendezvous_options(options.settings);
+  if (options.stop) meeting.stop = &options.stop->flag();
+  RONDE_ASSIGN(std::unique_ptr<Rendezvous> rendezvous,
+               join(process().loop(), id, options.nranks, options.rank, meeting, deadline));
+  return Communicator::create(process(), std::move(options), std::move(rendezvous), deadline);
+}
+
+bool is_non_blocking(const rondeConfig_t* config) {
+  constexpr size_t kEnd = offsetof(rondeConfig_t, blocking) + sizeof config->blocking;
+  return config != nullptr && config->size >= kEnd && config->blocking == 0;
+}
+
+// rondeInProgress, with *comm in the hands of the caller.
+Status begin_rank(rondeComm_t* comm, const UniqueId& id, const CommunicatorOptions& options) {
+  auto handle = std::make_unique<rondeComm>();
+  RONDE_ASSIGN(handle->start,
+               StartUp::begin(process().start_ups(), [id, options](const std::shared_ptr<FailureState>& stop) {
+                 CommunicatorOptions stoppable = options;
+                 stoppable.stop = stop;
+                 return make_rank(id, std::move(stoppable));
+               }));
+  *comm = handle.release();
+  return {rondeInProgress, "the communicator is not ready yet"};
 }
 
 Status init_rank(rondeComm_t* comm, int nranks, const rondeUniqueId& packed, int rank, const rondeConfig_t* config) {
@@ -62,8 +82,9 @@ Status init_rank(rondeComm_t* comm, int nranks, const rondeUniqueId& packed, int
   RONDE_ASSIGN(const UniqueId id, UniqueId::unpack(packed));
   RONDE_ASSIGN(const Settings settings, settings_with(config));
   CommunicatorOptions options = make_options(settings, config, nranks, rank);
+  if (is_non_blocking(config)) return begin_rank(comm, id, options);
   const auto make = [comm, id, options]() -> Status {
-    RONDE_ASSIGN(*comm, make_rank(id, options));
+    RONDE_ASSIGN(*comm, finish(make_rank(id, options)));
     return {};
   };
   if (!group_of_thread().open()) return make();
@@ -113,6 +134,7 @@ Status init_all(rondeComm_t* comms, int nranks, const int* devices) {
 
 using ronde::Status;
 using ronde::api::check_comm;
+using ronde::api::check_ready;
 using ronde::api::guarded;
 using ronde::api::not_null;
 
@@ -125,7 +147,8 @@ rondeResult_t rondeCommInitRankConfig(rondeComm_t* comm, int nranks, rondeUnique
   return guarded([&] {
     const Status status = ronde::api::init_rank(comm, nranks, id, rank, config);
     ronde::api::OpenGroup& group = ronde::api::group_of_thread();
-    if (!status.ok() && group.open() && group.first_error.ok()) group.first_error = status;
+    const bool failed = !status.ok() && status.code() != rondeInProgress;
+    if (failed && group.open() && group.first_error.ok()) group.first_error = status;
     return status;
   });
 }
@@ -136,7 +159,7 @@ rondeResult_t rondeCommInitAll(rondeComm_t* comms, int nranks, const int* device
 
 rondeResult_t rondeCommFinalize(rondeComm_t comm) {
   return guarded([&]() -> Status {
-    RONDE_TRY(check_comm(comm, "rondeCommFinalize"));
+    RONDE_TRY(check_ready(comm, "rondeCommFinalize"));
     RONDE_TRY(ronde::api::check_not_in_group(*comm->communicator, "rondeCommFinalize"));
     ronde::api::process().worker().wait_for(*comm->communicator);
     return comm->communicator->finalize();
@@ -147,8 +170,10 @@ rondeResult_t rondeCommDestroy(rondeComm_t comm) {
   return guarded([&]() -> Status {
     if (comm == nullptr) return {};
     RONDE_TRY(check_comm(comm, "rondeCommDestroy"));
-    RONDE_TRY(ronde::api::check_not_in_group(*comm->communicator, "rondeCommDestroy"));
-    ronde::api::process().worker().wait_for(*comm->communicator);
+    if (comm->ready().ok()) {
+      RONDE_TRY(ronde::api::check_not_in_group(*comm->communicator, "rondeCommDestroy"));
+      ronde::api::process().worker().wait_for(*comm->communicator);
+    }
     delete comm;
     return {};
   });
@@ -157,7 +182,20 @@ rondeResult_t rondeCommDestroy(rondeComm_t comm) {
 rondeResult_t rondeCommAbort(rondeComm_t comm) {
   return guarded([&]() -> Status {
     RONDE_TRY(check_comm(comm, "rondeCommAbort"));
-    comm->communicator->abort();
+    const Status why(rondeAborted, "the start of the communicator was aborted on this rank");
+    if (!comm->ready().ok()) comm->start->abort(why);
+    // It may have become ready at this moment: then that had no effect.
+    if (comm->ready().ok()) comm->communicator->abort();
+    return {};
+  });
+}
+
+rondeResult_t rondeCommRevoke(rondeComm_t comm, int flags) {
+  return guarded([&]() -> Status {
+    RONDE_TRY(check_ready(comm, "rondeCommRevoke"));
+    if (flags != RONDE_REVOKE_DEFAULT)
+      return {rondeInvalidArgument, fmt::format("rondeCommRevoke: flags are {}; only RONDE_REVOKE_DEFAULT", flags)};
+    comm->communicator->revoke();
     return {};
   });
 }
@@ -166,14 +204,15 @@ rondeResult_t rondeCommGetAsyncError(rondeComm_t comm, rondeResult_t* async_erro
   return guarded([&]() -> Status {
     RONDE_TRY(check_comm(comm, "rondeCommGetAsyncError"));
     RONDE_TRY(not_null(async_error, "rondeCommGetAsyncError", "async_error"));
-    *async_error = comm->communicator->first_error().code();
+    const Status ready = comm->ready();
+    *async_error = ready.ok() ? comm->communicator->first_error().code() : ready.code();
     return {};
   });
 }
 
 rondeResult_t rondeCommGetFailedRanks(rondeComm_t comm, int* ranks, int capacity, int* number) {
   return guarded([&]() -> Status {
-    RONDE_TRY(check_comm(comm, "rondeCommGetFailedRanks"));
+    RONDE_TRY(check_ready(comm, "rondeCommGetFailedRanks"));
     RONDE_TRY(not_null(number, "rondeCommGetFailedRanks", "number"));
     if (capacity < 0) return {rondeInvalidArgument, "rondeCommGetFailedRanks: capacity is negative"};
     if (capacity > 0) RONDE_TRY(not_null(ranks, "rondeCommGetFailedRanks", "ranks"));
@@ -189,7 +228,7 @@ rondeResult_t rondeCommGetFailedRanks(rondeComm_t comm, int* ranks, int capacity
 
 rondeResult_t rondeCommCount(const rondeComm_t comm, int* count) {
   return guarded([&]() -> Status {
-    RONDE_TRY(check_comm(comm, "rondeCommCount"));
+    RONDE_TRY(check_ready(comm, "rondeCommCount"));
     RONDE_TRY(not_null(count, "rondeCommCount", "count"));
     *count = comm->communicator->nranks();
     return {};
@@ -198,7 +237,7 @@ rondeResult_t rondeCommCount(const rondeComm_t comm, int* count) {
 
 rondeResult_t rondeCommUserRank(const rondeComm_t comm, int* rank) {
   return guarded([&]() -> Status {
-    RONDE_TRY(check_comm(comm, "rondeCommUserRank"));
+    RONDE_TRY(check_ready(comm, "rondeCommUserRank"));
     RONDE_TRY(not_null(rank, "rondeCommUserRank", "rank"));
     *rank = comm->communicator->rank();
     return {};
@@ -207,7 +246,7 @@ rondeResult_t rondeCommUserRank(const rondeComm_t comm, int* rank) {
 
 rondeResult_t rondeCommDevice(const rondeComm_t comm, int* device) {
   return guarded([&]() -> Status {
-    RONDE_TRY(check_comm(comm, "rondeCommDevice"));
+    RONDE_TRY(check_ready(comm, "rondeCommDevice"));
     RONDE_TRY(not_null(device, "rondeCommDevice", "device"));
     *device = RONDE_DEVICE_HOST;
     return {};
@@ -216,7 +255,7 @@ rondeResult_t rondeCommDevice(const rondeComm_t comm, int* device) {
 
 rondeResult_t rondeCommGetTraffic(rondeComm_t comm, rondeTraffic_t* traffic, int capacity, int* number) {
   return guarded([&]() -> Status {
-    RONDE_TRY(check_comm(comm, "rondeCommGetTraffic"));
+    RONDE_TRY(check_ready(comm, "rondeCommGetTraffic"));
     RONDE_TRY(not_null(number, "rondeCommGetTraffic", "number"));
     if (capacity < 0) return {rondeInvalidArgument, "rondeCommGetTraffic: capacity is negative"};
     for (int i = 0; traffic != nullptr && i < capacity; ++i) {

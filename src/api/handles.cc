@@ -36,7 +36,7 @@ Process& process() {
     return random_bytes(nonce).ok();
   }();
   static_cast<void>(crypto_started);
-  static const ProcessHolder the_holder{new Process(built_in_transports())};
+  static const ProcessHolder the_holder{new Process(built_in_transports(), BlackBox::given_by_launcher())};
   static const int fork_is_watched = pthread_atfork(nullptr, nullptr, enter_forked_child);
   static_cast<void>(fork_is_watched);
   return *the_holder.process;
@@ -76,6 +76,12 @@ Status check_comm(rondeComm_t comm, const char* function) {
   RONDE_TRY(check_not_forked(function));
   if (comm->magic == rondeComm::kMagic) return {};
   return {rondeInvalidArgument, fmt::format("{}: comm is not a communicator (was it destroyed?)", function)};
+}
+
+Status check_ready(rondeComm_t comm, const char* function) {
+  RONDE_TRY(check_comm(comm, function));
+  const Status ready = comm->ready();
+  return ready.ok() ? ready : Status(ready.code(), fmt::format("{}: {}", function, ready.message()));
 }
 
 Status check_stream(rondeStream_t stream, const char* function) {

@@ -2,18 +2,37 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "runtime/communicator.h"
 #include "runtime/group.h"
 #include "runtime/process.h"
+#include "runtime/start_up.h"
 #include "runtime/worker.h"
 
 struct rondeComm {
   static constexpr unsigned kMagic = 0x436f6d6d;
   unsigned magic = kMagic;
-  std::unique_ptr<ronde::Communicator> communicator;
+  std::unique_ptr<ronde::Communicator> communicator;  // null while it starts, or if it could not
+  std::unique_ptr<ronde::StartUp> start;              // null where init has waited for the communicator
   ~rondeComm() { magic = 0; }
+
+  // Any thread. Ok: the communicator is there; rondeInProgress, or why it could not be made.
+  ronde::Status ready() {
+    if (ready_.is_set()) return {};
+    const std::scoped_lock lock(mutex_);
+    if (!communicator) {
+      RONDE_TRY(start->status());
+      communicator = start->take();
+    }
+    ready_.set();
+    return {};
+  }
+
+ private:
+  std::mutex mutex_;
+  ronde::OnceFlag ready_;
 };
 
 struct rondeStream {
@@ -52,6 +71,8 @@ rondeResult_t guarded(Body body) noexcept {
 Status check_not_forked(const char* function);
 Status not_null(const void* pointer, const char* function, const char* argument);
 Status check_comm(rondeComm_t comm, const char* function);
+// The same, and the communicator is ready; rondeInProgress, or why its start has failed, if it is not.
+Status check_ready(rondeComm_t comm, const char* function);
 Status check_stream(rondeStream_t stream, const char* function);  // NULL is an error here
 
 }  // namespace ronde::api

@@ -45,7 +45,9 @@ const char* rondeGetLastError(rondeComm_t comm) {
     if (comm == nullptr) return ronde::api::last_error_of_thread().c_str();
     if (!ronde::api::check_comm(comm, "rondeGetLastError").ok()) return "not a communicator";
     thread_local std::string text;
-    text = comm->communicator->first_error().message();
+    const ronde::Status ready = comm->ready();
+    const bool failed = !ready.ok() && ready.code() != rondeInProgress;
+    text = ready.ok() ? comm->communicator->first_error().message() : failed ? ready.message() : "";
     // An error of one call alone is this thread's; one of the communicator is everybody's.
     return text.empty() ? ronde::api::last_error_of_thread().c_str() : text.c_str();
   } catch (...) {

@@ -37,8 +37,8 @@ Result<Settings> settings_with(const rondeConfig_t* config) {
   RONDE_ASSIGN(Settings settings, Settings::from_environment());
   if (config == nullptr) return settings;
   RONDE_ASSIGN(const rondeConfig_t given, readable(*config));
-  if (given.blocking != RONDE_CONFIG_UNDEF_INT && given.blocking != 1) {
-    return Status(rondeInvalidArgument, fmt::format("config.blocking is {}: only 1 is supported", given.blocking));
+  if (given.blocking != RONDE_CONFIG_UNDEF_INT && given.blocking != 0 && given.blocking != 1) {
+    return Status(rondeInvalidArgument, fmt::format("config.blocking is {}: 0 or 1 is allowed", given.blocking));
   }
   if (given.device != RONDE_DEVICE_HOST) {
     return Status(rondeInvalidArgument, fmt::format("config.device is {}: this build has host memory only "

@@ -115,8 +115,9 @@ const std::array kTable = {
 };
 
 // What launchers and programs tell; known, but no settings.
-constexpr std::array<std::string_view, 6> kLauncherNames = {"RONDE_RANK",         "RONDE_NRANKS", "RONDE_LOCAL_RANK",
-                                                            "RONDE_LOCAL_NRANKS", "RONDE_ID_FD",  "RONDE_PERF_FLIP"};
+constexpr std::array<std::string_view, 7> kLauncherNames = {"RONDE_RANK",         "RONDE_NRANKS", "RONDE_LOCAL_RANK",
+                                                            "RONDE_LOCAL_NRANKS", "RONDE_ID_FD",  "RONDE_BLACK_BOX_FD",
+                                                            "RONDE_PERF_FLIP"};
 
 constexpr size_t kLongestValue = 1024;
 

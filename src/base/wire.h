@@ -30,8 +30,8 @@ class Writer {
   Writer& fixed(const std::array<std::byte, N>& value) {
     return raw(value.data(), N);
   }
-  Writer& raw(const void* data, size_t size) {
-    // Not insert(): GCC 12 warns of an overflow that cannot be, once it is inlined.
+  // Neither inlined nor insert(): GCC 12 warns of an overflow that cannot be.
+  [[gnu::noinline]] Writer& raw(const void* data, size_t size) {
     const size_t before = bytes_.size();
     bytes_.resize(before + size);
     if (size != 0) std::memcpy(bytes_.data() + before, data, size);

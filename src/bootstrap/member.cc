@@ -22,6 +22,7 @@ namespace ronde {
 namespace {
 
 constexpr int kLongestPoll = 60'000;
+constexpr Milliseconds kStopPoll{50};  // how often it is asked whether to stop
 constexpr uint32_t kSocketKey = 0;
 constexpr uint32_t kWakeKey = 1;
 
@@ -29,8 +30,9 @@ constexpr uint32_t kWakeKey = 1;
 // the event loop's.
 class MemberSource final : public EventSource {
  public:
-  MemberSource(Connection connection, MemberMachine machine, Fd epoll, Fd wakeup)
-      : connection_(std::move(connection)),
+  MemberSource(Connection connection, MemberMachine machine, Fd epoll, Fd wakeup, const OnceFlag* stop)
+      : stop_(stop),
+        connection_(std::move(connection)),
         machine_(std::move(machine)),
         epoll_(std::move(epoll)),
         wakeup_(std::move(wakeup)) {
@@ -61,6 +63,10 @@ class MemberSource final : public EventSource {
     while (!machine_.joined()) {
       if (machine_.ended() && !refused_) return std::nullopt;
       if (machine_.failure()) return *machine_.failure();
+      if (stopped()) {
+        report_abort();
+        return Status(rondeAborted, "it was aborted");
+      }
       if (deadline.passed(Clock::now()))
         return Status(rondeTimedOut, "the meeting point took the connection, but does not answer");
       wait(lock, deadline);
@@ -75,6 +81,7 @@ class MemberSource final : public EventSource {
     machine_.begin_exchange(what, mine, Clock::now(), deadline);
     work(Clock::now());
     while (!machine_.exchange_ended()) {
+      if (stopped()) report_abort();
       wait(lock, machine_.next_deadline());
       work(Clock::now());
     }
@@ -118,6 +125,12 @@ class MemberSource final : public EventSource {
   FailureWatch& failure_watch() { return watch_; }
 
  private:
+  void report_abort() {
+    machine_.report({rondeRemoteError, "aborted the start-up"});
+    work(Clock::now());
+  }
+  [[nodiscard]] bool stopped() const { return stop_ != nullptr && stop_->is_set(); }
+
   // From any thread.
   template <typename Change>
   void tell(Change change) {
@@ -195,12 +208,15 @@ class MemberSource final : public EventSource {
   // Releases the lock while it sleeps: report() and leave() come from other threads.
   void wait(std::unique_lock<std::mutex>& lock, Deadline deadline) {
     pollfd polled{epoll_.get(), POLLIN, 0};
-    const int timeout = deadline.poll_timeout(Clock::now(), kLongestPoll);
+    const Time now = Clock::now();
+    if (stop_ != nullptr) deadline = deadline.earlier(Deadline::at(now + kStopPoll));
+    const int timeout = deadline.poll_timeout(now, kLongestPoll);
     lock.unlock();
     ::poll(&polled, 1, timeout);  // interrupted or not: the caller looks again
     lock.lock();
   }
 
+  const OnceFlag* const stop_;
   mutable std::mutex mutex_;
   Connection connection_;
   MemberMachine machine_;
@@ -259,6 +275,7 @@ class RemoteRendezvous final : public Rendezvous {
 
 constexpr int kClosedLimit = 20;  // a full acceptor closes connections; the root does not
 constexpr Milliseconds kClosedAgain{150};
+constexpr Milliseconds kLastWord{500};  // for a rank whose start is given up to tell the others
 
 void pause(Milliseconds wait) {
   const Deadline until = Deadline::after(wait);
@@ -272,14 +289,15 @@ std::vector<SocketAddress> addresses_of(const UniqueId& id) {
 }
 
 Result<std::shared_ptr<MemberSource>> make_source(Stream stream, const JoinMessage& join_message,
-                                                  Milliseconds missing_warning) {
+                                                  const RendezvousOptions& options) {
   Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll.valid()) return system_error("no epoll descriptor for the rendezvous", errno);
   Fd wakeup(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wakeup.valid()) return system_error("no event descriptor for the rendezvous", errno);
   Connection connection(std::move(stream), Direction::to_root, most_bytes_to_member(join_message.nranks));
-  MemberMachine machine(join_message, connection.peer(), missing_warning);
-  return std::make_shared<MemberSource>(std::move(connection), std::move(machine), std::move(epoll), std::move(wakeup));
+  MemberMachine machine(join_message, connection.peer(), options.missing_warning);
+  return std::make_shared<MemberSource>(std::move(connection), std::move(machine), std::move(epoll), std::move(wakeup),
+                                        options.stop);
 }
 
 }  // namespace
@@ -295,15 +313,19 @@ Result<std::unique_ptr<Rendezvous>> join(EventLoop& loop, const UniqueId& id, in
   claim.server_rank = kAnyRank;
 
   for (int attempt = 0;; ++attempt) {
-    Result<Stream> stream = dial(addresses_of(id), id.secret, claim, "the meeting point", id.retry_refused, deadline);
+    Result<Stream> stream =
+        dial(addresses_of(id), id.secret, claim, "the meeting point", id.retry_refused, deadline, options.stop);
+    // The others wait for this rank: they have to learn that it will not come.
+    if (!stream.ok() && options.stop != nullptr && options.stop->is_set())
+      stream = dial(addresses_of(id), id.secret, claim, "the meeting point", id.retry_refused,
+                    deadline.earlier(Deadline::after(kLastWord)));
     if (!stream.ok())
       return Status(stream.status().code(),
                     fmt::format("rank {} cannot join: {}. Either the process that made the id has ended, or the id was "
                                 "used already (it is good for one communicator), or no address of it leads there "
                                 "(RONDE_SOCKET_IFNAME, RONDE_SOCKET_FAMILY)",
                                 rank, stream.status().message()));
-    RONDE_ASSIGN(std::shared_ptr<MemberSource> source,
-                 make_source(std::move(*stream), message, options.missing_warning));
+    RONDE_ASSIGN(std::shared_ptr<MemberSource> source, make_source(std::move(*stream), message, options));
     const std::optional<Status> answer = source->await_welcome(deadline);
     if (answer && answer->ok()) return std::unique_ptr<Rendezvous>(std::make_unique<RemoteRendezvous>(loop, source));
     if (answer) return Status(answer->code(), fmt::format("rank {} cannot join: {}", rank, answer->message()));

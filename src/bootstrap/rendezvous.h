@@ -9,6 +9,7 @@
 
 #include "base/deadline.h"
 #include "base/event_loop.h"
+#include "base/shared_word.h"
 #include "base/status.h"
 #include "base/wire.h"
 #include "bootstrap/judge.h"
@@ -69,6 +70,9 @@ struct RendezvousOptions {
   std::string secret_file;    // RONDE_SECRET_FILE
   Milliseconds init_timeout{300'000};
   Milliseconds missing_warning{10'000};  // how often missing ranks are named
+  // Once it is set, join() and exchange() end within 1 s, and the others are told that this rank has aborted. Null: never.
+  // Outlives the rendezvous.
+  const OnceFlag* stop = nullptr;
 };
 
 // Makes an id and the root behind it: a listener and a state machine on `loop`. The root lives until every rank has left

@@ -13,8 +13,8 @@ constexpr Milliseconds kGoodbyeLimit{1'000};  // for a meeting point that does n
 
 }  // namespace
 
-Agreement::Agreement(Rendezvous& rendezvous, FailureState& failure, uint32_t first)
-    : rendezvous_(rendezvous), log_(first) {
+Agreement::Agreement(Rendezvous& rendezvous, FailureState& failure, CallLog log)
+    : rendezvous_(rendezvous), log_(std::move(log)) {
   Watcher watcher;
   watcher.failed = [&failure](const Status& why) { failure.set(why); };
   watcher.lost = [&failure](uint32_t rank) { failure.lose(rank); };

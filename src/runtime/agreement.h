@@ -14,14 +14,14 @@ namespace ronde {
 
 class Agreement {
  public:
-  // first: the number before the first operation. The two others outlive this object.
-  Agreement(Rendezvous& rendezvous, FailureState& failure, uint32_t first);
+  // Rendezvous and failure outlive this object.
+  Agreement(Rendezvous& rendezvous, FailureState& failure, CallLog log);
   ~Agreement() = default;
   Agreement(const Agreement&) = delete;
   Agreement& operator=(const Agreement&) = delete;
 
-  // By the thread that drives the communicator, on the path of every operation.
-  void begin(const OperationArgs& args, uint32_t sequence, uint32_t digest) { log_.begin(args, sequence, digest); }
+  // Of the thread that drives the communicator.
+  CallLog& log() { return log_; }
 
   // The operation that was begun last has waited for long. ask_others: a warning is due, or another rank's call differs.
   void waiting(const OperationArgs& args, uint32_t sequence, uint32_t digest, bool ask_others);

@@ -1,33 +1,66 @@
-// The last operations that a rank has begun, written on the path of each of them without a lock, read by any thread.
+// The operations that a rank has begun, in its black box: written on the path of each of them without a lock, read by any
+// thread, and by other processes (black_box_reader.h).
 #pragma once
 
-#include <array>
-#include <atomic>
+#include <algorithm>
+#include <memory>
 #include <optional>
+#include <utility>
 
-#include "base/shared_word.h"
+#include "base/deadline.h"
+#include "base/status.h"
+#include "plan/choose.h"
+#include "runtime/black_box_layout.h"
 #include "runtime/operation.h"
 
 namespace ronde {
 
+// How much of an operation is done, in parts of about equal work.
+struct OperationProgress {
+  uint32_t done = 0;
+  uint32_t total = 0;
+};
+
 class CallLog {
  public:
   // first: the number before the first operation.
-  explicit CallLog(uint32_t first) : begun_(first) {}
+  CallLog(std::shared_ptr<black_box::Area> area, uint32_t first) : area_(std::move(area)) {
+    publish_unwatched(area_->begun, first);
+  }
 
-  // By the thread that drives the communicator.
-  void begin(const OperationArgs& args, uint32_t sequence, uint32_t digest) {
-    Entry& entry = entries_[sequence % entries_.size()];
-    publish_unwatched(entry.sequence, ~sequence);  // of another place: nobody takes it for a call while it changes
-    publish_unwatched(entry.count, static_cast<uint64_t>(args.count));
-    publish_unwatched(entry.what, static_cast<uint32_t>(args.type) << 16 | static_cast<uint32_t>(args.op));
-    publish_unwatched(entry.digest, digest);
-    publish_unwatched(entry.sequence, sequence);
-    publish_unwatched(begun_, sequence);
+  // This and the next three by the thread that drives the communicator.
+  void begin(const OperationArgs& args, uint32_t sequence, uint32_t digest, plan::Algorithm algorithm) {
+    black_box::OperationRecord& record = record_of(sequence);
+    publish_unwatched(record.sequence, ~sequence);  // of another place: nobody takes it for a call while it changes
+    publish_unwatched(record.count, static_cast<uint64_t>(args.count));
+    publish_unwatched(record.what, static_cast<uint32_t>(algorithm) << 16 | static_cast<uint32_t>(args.type) << 8 |
+                                       static_cast<uint32_t>(args.op));
+    publish_unwatched(record.digest, digest);
+    publish_unwatched(record.begun_ns, now_ns());
+    publish_unwatched(record.noted_ns, int64_t{0});
+    publish_unwatched(record.state, black_box::OperationState::running);
+    publish_unwatched(record.sequence, sequence);
+    publish_unwatched(area_->begun, sequence);
+  }
+
+  // A wait of this operation has lasted for long. waits_for: as in a SleepWord.
+  void note_wait(uint32_t sequence, uint32_t waits_for, OperationProgress progress) {
+    black_box::OperationRecord& record = record_of(sequence);
+    publish_unwatched(record.waits_for, waits_for);
+    publish_unwatched(record.done, progress.done);
+    publish_unwatched(record.total, progress.total);
+    publish_unwatched(record.noted_ns, now_ns());
+  }
+
+  void end(uint32_t sequence, const Status& status) {
+    if (!status.ok()) note_failure(status);
+    black_box::OperationRecord& record = record_of(sequence);
+    publish_unwatched(record.ended_ns, now_ns());
+    publish_unwatched(record.state, status.ok() ? black_box::OperationState::ended : black_box::OperationState::failed);
   }
 
   // The last number that was begun.
-  [[nodiscard]] uint32_t begun() const { return observe_unwatched(begun_); }
+  [[nodiscard]] uint32_t begun() const { return observe_unwatched(area_->begun); }
 
   struct Call {
     OperationArgs args;  // without the buffers
@@ -35,28 +68,33 @@ class CallLog {
   };
   // Nothing: not begun yet, or forgotten.
   [[nodiscard]] std::optional<Call> find(uint32_t sequence) const {
-    const Entry& entry = entries_[sequence % entries_.size()];
-    if (!reached(begun(), sequence) || observe_unwatched(entry.sequence) != sequence) return std::nullopt;
+    const black_box::OperationRecord& record = record_of(sequence);
+    if (!reached(begun(), sequence) || observe_unwatched(record.sequence) != sequence) return std::nullopt;
     Call call;
-    call.args.count = observe_unwatched(entry.count);
-    const uint32_t what = observe_unwatched(entry.what);
-    call.args.type = static_cast<DataType>(what >> 16);
-    call.args.op = static_cast<RedOp>(what & 0xffff);
-    call.digest = observe_unwatched(entry.digest);
-    if (observe_unwatched(entry.sequence) != sequence) return std::nullopt;  // it changed meanwhile
+    call.args.count = observe_unwatched(record.count);
+    const uint32_t what = observe_unwatched(record.what);
+    call.args.type = static_cast<DataType>(what >> 8 & 0xff);
+    call.args.op = static_cast<RedOp>(what & 0xff);
+    call.digest = observe_unwatched(record.digest);
+    if (observe_unwatched(record.sequence) != sequence) return std::nullopt;  // it changed meanwhile
     return call;
   }
 
  private:
-  struct Entry {
-    std::atomic<uint32_t> sequence{0};
-    std::atomic<uint32_t> digest{0};
-    std::atomic<uint32_t> what{0};
-    std::atomic<uint64_t> count{0};
-  };
+  static int64_t now_ns() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
+  }
+  [[nodiscard]] black_box::OperationRecord& record_of(uint32_t sequence) const {
+    return area_->operations[sequence % black_box::kOperations];
+  }
+  void note_failure(const Status& status) {
+    if (observe_unwatched(area_->failure) != rondeSuccess) return;  // the first one counts
+    const size_t length = std::min(status.message().size(), area_->failure_text.size() - 1);
+    std::copy_n(status.message().begin(), length, area_->failure_text.begin());
+    publish_unwatched(area_->failure, static_cast<uint32_t>(status.code()));
+  }
 
-  std::array<Entry, 16> entries_;
-  std::atomic<uint32_t> begun_;
+  std::shared_ptr<black_box::Area> area_;
 };
 
 }  // namespace ronde

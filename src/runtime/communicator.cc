@@ -14,12 +14,15 @@ Result<std::unique_ptr<Communicator>> Communicator::create(Process& process, Com
                                                            std::unique_ptr<Rendezvous> rendezvous, Deadline deadline) {
   RONDE_ASSIGN(CommunicatorParts parts,
                set_up_communicator(process, std::move(options), std::move(rendezvous), deadline));
+  const CommunicatorOptions& made = parts.options;
+  parts.black_box = process.black_box().open(made.job, static_cast<uint32_t>(made.rank),
+                                             static_cast<uint32_t>(made.nranks), made.name);
   return std::unique_ptr<Communicator>(new Communicator(std::move(parts)));
 }
 
 Communicator::Communicator(CommunicatorParts parts)
     : parts_(std::move(parts)),
-      agreement_(*parts_.rendezvous, failure_, parts_.options.counters_start),
+      agreement_(*parts_.rendezvous, failure_, CallLog(parts_.black_box, parts_.options.counters_start)),
       context_{parts_.options.rank, parts_.options.nranks, parts_.options.name, &parts_.options.settings, &failure_,
                &agreement_},
       ring_schedule_(context_.nranks, parts_.ring.position),
@@ -94,11 +97,13 @@ Communicator::Started Communicator::start(const OperationArgs& args) {
 }
 
 Status Communicator::run_alone(const OperationArgs& args) {
-  ++next_sequence_;
+  const uint32_t sequence = next_sequence_++;
+  agreement_.log().begin(args, sequence, digest_of(args), plan::Algorithm::automatic);
   const Reduction reduction = Reduction::of(args.type, args.op, 1, false);
   const ReduceSource source{args.send, false};
   const ReduceTarget target{args.receive, false, args.bytes() >= plan::kStreamingBytes};
   reduce(reduction, {&source, 1}, {&target, 1}, args.count);
+  agreement_.log().end(sequence, Status());
   return {};
 }
 
@@ -113,6 +118,13 @@ void Communicator::abort() {
                    fmt::format("rank {} of {}: the communicator was aborted on this rank", rank(), nranks()));
   if (!failure_.set(why)) return;
   agreement_.report(Status(rondeRemoteError, fmt::format("rank {} aborted the communicator", rank())));
+}
+
+void Communicator::revoke() {
+  if (!failure_.set(
+          {rondeRevoked, fmt::format("rank {} of {}: the communicator was revoked on this rank", rank(), nranks())}))
+    return;
+  agreement_.report(Status(rondeRevoked, "revoked the communicator"));
 }
 
 std::vector<TransportTraffic> Communicator::traffic() const {

@@ -29,13 +29,15 @@ struct CommunicatorOptions {
   Secret secret{};
   std::string name;
   Settings settings;
-  uint32_t counters_start = 0;  // of operations, pieces and slots; tests begin where 32 bits overflow
+  std::shared_ptr<FailureState> stop;  // start-up is given up when somebody sets it; null: nobody will
+  uint32_t counters_start = 0;         // of operations, pieces and slots; tests begin where 32 bits overflow
 };
 
 // What the set-up finds and makes; the communicator works on it.
 struct CommunicatorParts {
   CommunicatorOptions options;
   std::unique_ptr<Rendezvous> rendezvous;
+  std::shared_ptr<black_box::Area> black_box;
   std::shared_ptr<const void> memory_share;  // of the process's budget
   OwnMemory own;
   std::vector<PeerMemory> peers;               // by rank; empty where no memory is shared
@@ -85,7 +87,9 @@ class Communicator {
 
   // Says goodbye; further operations are refused. Safe to call twice.
   Status finalize();
+  // Both from any thread. Operations on this rank end, those of the others soon.
   void abort();
+  void revoke();
   [[nodiscard]] Status first_error() const { return failure_.first(); }
   // Ranks whose processes have ended, as far as is known.
   [[nodiscard]] std::set<uint32_t> lost_ranks() const { return failure_.lost(); }

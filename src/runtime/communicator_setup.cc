@@ -29,6 +29,7 @@ class Setup {
  public:
   Setup(Process& process, CommunicatorOptions options, std::unique_ptr<Rendezvous> rendezvous, Deadline deadline)
       : transports_(process.transports()), deadline_(deadline), memory_(process.shared_memory()) {
+    if (options.stop) elsewhere_ = options.stop;
     parts_.options = std::move(options);
     parts_.rendezvous = std::move(rendezvous);
   }
@@ -37,7 +38,10 @@ class Setup {
     const Status status = run_steps();
     if (status.ok()) return std::move(parts_);
     // What stopped the others is the cause; what this rank ran into after that is not.
-    if (const Status elsewhere = elsewhere_->first(); !elsewhere.ok()) return elsewhere;
+    if (const Status elsewhere = elsewhere_->first(); !elsewhere.ok()) {
+      if (elsewhere.code() == rondeAborted) parts_.rendezvous->report({rondeRemoteError, "aborted the start-up"});
+      return elsewhere;
+    }
     parts_.rendezvous->report(status);
     return status;
   }
@@ -325,7 +329,8 @@ class Setup {
               fmt::join(parts_.ring.order, " "));
   }
 
-  const std::shared_ptr<FailureState> elsewhere_ = std::make_shared<FailureState>();  // outlives this in the watcher
+  // Why start-up has to end: a failure of another rank, or an abort from outside. Outlives this in the watcher.
+  std::shared_ptr<FailureState> elsewhere_ = std::make_shared<FailureState>();
   std::span<const std::unique_ptr<Transport>> transports_;
   Deadline deadline_;
   SharedMemoryBudget& memory_;

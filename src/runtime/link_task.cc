@@ -25,7 +25,7 @@ size_t number_of_slices(const LinkSchedule& schedule, int nranks, size_t count, 
 
 LinkTask::LinkTask(const OperationContext& context, const OperationArgs& args, uint32_t sequence,
                    const Reduction& reduction, const plan::Choice& choice, const LinkSchedule& schedule, LinkSet& links)
-    : OperationTask(context, args, sequence),
+    : OperationTask(context, args, sequence, choice.algorithm),
       schedule_(schedule),
       links_(links),
       reduction_(reduction),
@@ -39,6 +39,10 @@ LinkTask::LinkTask(const OperationContext& context, const OperationArgs& args, u
   std::fill(links_.sent.begin(), links_.sent.end(), 0);
   std::fill(links_.received.begin(), links_.received.end(), 0);
   load_step();
+}
+
+OperationProgress LinkTask::progress() const {
+  return {static_cast<uint32_t>(order_.pairs_done()), static_cast<uint32_t>(order_.pairs())};
 }
 
 Progress LinkTask::advance() {

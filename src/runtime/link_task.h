@@ -59,6 +59,8 @@ class LinkTask final : public OperationTask {
   Progress advance() override;
 
  private:
+  [[nodiscard]] OperationProgress progress() const override;
+
   enum class Phase { receive, acquire, send, flush };
   enum class Outcome { go_on, wait, ended };
   enum class Content { input, partial, final };

@@ -101,6 +101,7 @@ void OperationTask::check_patience(Time waiting_since, Time now) {
     paused_ += now - last_check_;
   }
   last_check_ = now;
+  context_.agreement->log().note_wait(sequence_, waits_for_, progress());
   if (!last_resort_.ok() && now - last_resort_since_ >= kVerdictWait) {
     fail(last_resort_.code(), last_resort_.message());
     return;

@@ -25,11 +25,13 @@ struct OperationContext {
 
 class OperationTask : public Task {
  public:
-  OperationTask(const OperationContext& context, const OperationArgs& args, uint32_t sequence)
+  OperationTask(const OperationContext& context, const OperationArgs& args, uint32_t sequence,
+                plan::Algorithm algorithm)
       : context_(context), args_(args), sequence_(sequence), digest_(digest_of(args)) {
-    context_.agreement->begin(args_, sequence_, digest_);
+    context_.agreement->log().begin(args_, sequence_, digest_, algorithm);
   }
   virtual ~OperationTask() {
+    context_.agreement->log().end(sequence_, status_);
     if (others_know_of_wait_) context_.agreement->resumed();
   }
   OperationTask(const OperationTask&) = delete;
@@ -41,6 +43,9 @@ class OperationTask : public Task {
   [[nodiscard]] const Status& status() const { return status_; }
 
  protected:
+  // How far it is, for those who ask why it takes long.
+  [[nodiscard]] virtual OperationProgress progress() const = 0;
+
   [[nodiscard]] const OperationContext& context() const { return context_; }
   [[nodiscard]] const OperationArgs& args() const { return args_; }
   [[nodiscard]] uint32_t sequence() const { return sequence_; }

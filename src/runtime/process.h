@@ -9,6 +9,8 @@
 
 #include "base/event_loop.h"
 #include "link/transport.h"
+#include "runtime/black_box.h"
+#include "runtime/start_up.h"
 #include "runtime/worker.h"
 
 namespace ronde {
@@ -26,18 +28,24 @@ class SharedMemoryBudget {
 
 class Process {
  public:
-  explicit Process(std::vector<std::unique_ptr<Transport>> transports) : transports_(std::move(transports)) {}
+  // black_box: a memory file for it, see BlackBox; -1: none.
+  explicit Process(std::vector<std::unique_ptr<Transport>> transports, int black_box = -1)
+      : transports_(std::move(transports)), black_box_(black_box) {}
 
   EventLoop& loop() { return loop_; }
   Worker& worker() { return worker_; }
+  StartUps& start_ups() { return start_ups_; }
+  BlackBox& black_box() { return black_box_; }
   SharedMemoryBudget& shared_memory() { return shared_memory_; }
   [[nodiscard]] std::span<const std::unique_ptr<Transport>> transports() const { return transports_; }
 
  private:
   std::vector<std::unique_ptr<Transport>> transports_;
+  BlackBox black_box_;
   SharedMemoryBudget shared_memory_;
   EventLoop loop_;
   Worker worker_;
+  StartUps start_ups_;  // ends first: its threads use all the others
 };
 
 }  // namespace ronde

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <type_traits>
 
 namespace ronde {
 
@@ -95,7 +96,10 @@ Progress LineTask::advance() {
 template <typename Schedule>
 WindowTask<Schedule>::WindowTask(const OperationContext& context, const OperationArgs& args, uint32_t sequence,
                                  const Reduction& reduction, size_t piece_bytes, NodeWindows& windows)
-    : WindowTaskBase(context, args, sequence, reduction, windows),
+    : WindowTaskBase(
+          context, args, sequence,
+          std::is_same_v<Schedule, schedule::OneShot> ? plan::Algorithm::one_shot : plan::Algorithm::two_shot,
+          reduction, windows),
       element_bytes_(element_bytes(args.type)),
       piece_count_(piece_bytes / element_bytes_),
       pieces_(schedule::slice_rounds(args.count, piece_count_)),

@@ -33,8 +33,8 @@ struct NodeWindows {
 class WindowTaskBase : public OperationTask {
  protected:
   WindowTaskBase(const OperationContext& context, const OperationArgs& args, uint32_t sequence,
-                 const Reduction& reduction, NodeWindows& windows)
-      : OperationTask(context, args, sequence), reduction_(reduction), windows_(windows) {}
+                 plan::Algorithm algorithm, const Reduction& reduction, NodeWindows& windows)
+      : OperationTask(context, args, sequence, algorithm), reduction_(reduction), windows_(windows) {}
 
   [[nodiscard]] OperationLine& line_of(int rank) const { return segment_of(rank).words().lines[sequence() % 2]; }
   [[nodiscard]] Segment& segment_of(int rank) const { return *windows_.peers[static_cast<size_t>(rank)].segment; }
@@ -53,11 +53,14 @@ class LineTask final : public WindowTaskBase {
  public:
   LineTask(const OperationContext& context, const OperationArgs& args, uint32_t sequence, const Reduction& reduction,
            NodeWindows& windows)
-      : WindowTaskBase(context, args, sequence, reduction, windows) {}
+      : WindowTaskBase(context, args, sequence, plan::Algorithm::line, reduction, windows) {}
 
   Progress advance() override;
 
  private:
+  [[nodiscard]] OperationProgress progress() const override {
+    return {static_cast<uint32_t>(heard_), static_cast<uint32_t>(context().nranks)};
+  }
   void publish_line();
 
   bool published_ = false;
@@ -74,6 +77,9 @@ class WindowTask final : public WindowTaskBase {
   Progress advance() override;
 
  private:
+  [[nodiscard]] OperationProgress progress() const override {
+    return {static_cast<uint32_t>(next_), static_cast<uint32_t>(schedule_.steps())};
+  }
   bool run_step(bool moved);  // false: wait, or the end by an error; result_ says which
   bool await(int peer, const SharedCounter& counter, bool moved);
   bool await_published(bool moved);

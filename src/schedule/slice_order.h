@@ -19,6 +19,13 @@ class SliceOrder {
   [[nodiscard]] int step() const { return step_; }
   [[nodiscard]] size_t slice() const { return slice_; }
 
+  // How many (step, slice) pairs there are, and how many come before this one.
+  [[nodiscard]] size_t pairs() const { return slices_ * static_cast<size_t>(steps_); }
+  [[nodiscard]] size_t pairs_done() const {
+    return group_begin_ * static_cast<size_t>(steps_) + static_cast<size_t>(step_) * (group_end_ - group_begin_) +
+           slice_ - group_begin_;
+  }
+
   void next() {
     if (++slice_ < group_end_) return;
     slice_ = group_begin_;

@@ -194,7 +194,9 @@ static void test_group_init_and_abort(void) {
   NEED(rondeGroupStart() == rondeSuccess);
   for (int rank = 0; rank < kRanks; ++rank) NEED(rondeCommInitRank(&comms[rank], kRanks, id, rank) == rondeSuccess);
   NEED(rondeGroupEnd() == rondeSuccess);
+  NEED(rondeCommRevoke(comms[0], 7) == rondeInvalidArgument);
   NEED(rondeCommAbort(comms[0]) == rondeSuccess);
+  NEED(rondeCommRevoke(comms[0], RONDE_REVOKE_DEFAULT) == rondeSuccess);
   NEED(rondeCommGetAsyncError(comms[0], &error) == rondeSuccess && error == rondeAborted);
   NEED(rondeAllReduce(&value, &value, 1, rondeFloat, rondeSum, comms[0], NULL) == rondeAborted);
   NEED(rondeAllReduce(&value, &value, 1, rondeFloat, rondeSum, comms[1], NULL) == rondeRemoteError);

@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "ronderun/recorder.h"
+
 extern char** environ;
 
 namespace ronde::launcher {
@@ -31,11 +33,11 @@ std::string why_not_run(const std::string& name, const std::string& host, int er
   return fmt::format("cannot run '{}' on {}: {}", name, host, strerror(error));
 }
 
-// Two pipes for each rank, and what is open anyway.
+// Two pipes and a black box for each rank, and what is open anyway.
 Status check_open_files(const Job& job) {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
-  const rlim_t need = 2 * job.count + 40;
+  const rlim_t need = 3 * job.count + 40;
   if (limit.rlim_cur >= need) return {};
   return {rondeSystemError, fmt::format("{} ranks on {} need {} open files and the limit is {}; raise it with "
                                         "'ulimit -n {}'",
@@ -85,6 +87,7 @@ void Agent::obey(const Frame& frame) {
       end_ranks(SIGKILL, Milliseconds(0));
       kill_all();
       break;
+    case FrameType::ask: tell_activities(); break;
     case FrameType::input: input_.write(frame.body); break;
     case FrameType::input_end: input_.finish(); break;
     default: break;
@@ -194,7 +197,20 @@ void Agent::rank_ended(Rank& rank, int status) {
   --running_;
   for (const int stream : {1, 2}) drain(rank, stream);  // what it said last comes before its end
   if (rank.rank == 0) input_.close();
-  send_numbers(FrameType::ended, {rank.rank, rank.pid, status});
+  Writer writer;
+  for (const int number : {rank.rank, static_cast<int>(rank.pid), status}) writer.number(static_cast<int32_t>(number));
+  write_list(writer, status == 0 ? std::vector<std::string>() : read_activities(rank.black_box));
+  channel_.send(make_frame(FrameType::ended, writer.view()));
+  rank.black_box.reset();
+}
+
+void Agent::tell_activities() {
+  for (const auto& rank : ranks_) {
+    if (!rank->running) continue;
+    Writer writer;
+    write_list(writer, read_activities(rank->black_box));
+    channel_.send(make_frame(FrameType::doing, writer.view()));
+  }
 }
 
 void Agent::end_ranks(int number, Milliseconds grace) {

@@ -41,6 +41,7 @@ class Agent {
   void signalled(int number);
   void reap();
   void rank_ended(Rank& rank, int status);
+  void tell_activities();
   void end_ranks(int number, Milliseconds grace);
   void kill_all();
   void kill_round();

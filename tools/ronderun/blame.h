@@ -16,7 +16,8 @@ struct RankEnd {
   int rank = 0;
   int pid = 0;
   std::string host;
-  int status = 0;  // as of waitpid
+  int status = 0;                       // as of waitpid
+  std::vector<std::string> activities;  // what it did last, in words; empty if that is not known
 
   [[nodiscard]] bool failed() const { return status != 0; }
   [[nodiscard]] int exit_code() const;         // as a shell reports it: 128 + number for a signal

@@ -16,6 +16,7 @@ namespace {
 
 constexpr Milliseconds kAgentPatience{13'000};  // beyond the grace time: an agent tries for 10 s to kill
 constexpr Milliseconds kOrphanPatience{10'000};
+constexpr int kMostActivities = 16;       // lines: more than that nobody reads
 constexpr Milliseconds kLastOutput{500};  // for a reader that may not read, when the job was ended from outside
 
 std::string_view text_of(ByteView bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
@@ -160,6 +161,7 @@ void Coordinator::frame_received(AgentLink& link, const Frame& frame) {
       end_job({code, 0});
       break;
     }
+    case FrameType::doing: show_activities(read_list(reader)); break;
     case FrameType::warning: output_.message(reader.text()); break;
     case FrameType::input_taken: input_.taken(static_cast<size_t>(reader.number<int32_t>())); break;
     default: break;
@@ -171,6 +173,7 @@ void Coordinator::rank_ended(AgentLink& link, Reader& reader) {
   end.rank = reader.number<int32_t>();
   end.pid = reader.number<int32_t>();
   end.status = reader.number<int32_t>();
+  end.activities = read_list(reader);
   end.host = link.placement().host;
   ++ranks_ended_;
   if (options_.verbose) output_.message(end.describe());
@@ -190,7 +193,16 @@ void Coordinator::judge(Time now) {
   if (!guilty) return;
   if (!options_.verbose) output_.message(guilty->describe());
   if (options_.verbose) output_.message(fmt::format("rank {} failed first; ending the job", guilty->rank));
+  show_activities(guilty->activities);
   end_job({guilty->exit_code(), 0});
+}
+
+void Coordinator::show_activities(const std::vector<std::string>& activities) {
+  for (const auto& activity : activities) {
+    if (activities_shown_ == kMostActivities) output_.message("what the other ranks do is not shown");
+    if (activities_shown_++ >= kMostActivities) return;
+    output_.message(activity);
+  }
 }
 
 void Coordinator::agent_lost(AgentLink& link, const std::string& why) {
@@ -218,6 +230,7 @@ void Coordinator::timed_out() {
   if (ending_) return;
   output_.message(fmt::format("the job has not ended within {} s (--timeout); ending it",
                               static_cast<double>(options_.timeout->count()) / 1000));
+  for (const auto& link : links_) link->send(FrameType::ask);
   output_.discard_when_full();
   end_job({124, 0});
 }

@@ -40,6 +40,7 @@ class Coordinator {
   void frame_received(AgentLink& link, const Frame& frame);
   void rank_ended(AgentLink& link, Reader& reader);
   void judge(Time now);
+  void show_activities(const std::vector<std::string>& activities);
   void agent_lost(AgentLink& link, const std::string& why);
   void input_read(ByteView bytes);
   void output_failed(int stream, int error);
@@ -66,6 +67,7 @@ class Coordinator {
   std::vector<std::unique_ptr<AgentLink>> links_;
   Blame blame_;
   int ranks_ended_ = 0;
+  int activities_shown_ = 0;
   bool ending_ = false;
   bool agent_of_this_host_lost_ = false;
   Outcome outcome_;

@@ -85,7 +85,8 @@ Status read_environment(const std::vector<std::string>& texts, Options& options)
     const auto equals = text.find('=');
     const std::string name = text.substr(0, equals);
     if (name.empty()) return {rondeInvalidArgument, fmt::format("--env '{}': no name; write NAME=VALUE", text)};
-    for (const char* own : {"RONDE_RANK", "RONDE_NRANKS", "RONDE_LOCAL_RANK", "RONDE_LOCAL_NRANKS", "RONDE_ID_FD"}) {
+    for (const char* own : {"RONDE_RANK", "RONDE_NRANKS", "RONDE_LOCAL_RANK", "RONDE_LOCAL_NRANKS", "RONDE_ID_FD",
+                            "RONDE_BLACK_BOX_FD"}) {
       if (name == own) {
         return {rondeInvalidArgument,
                 fmt::format("--env {}: ronderun sets this variable itself, for each rank to another value", name)};

@@ -10,6 +10,8 @@ namespace {
 constexpr std::string_view kGreetingWord = "ronderun-agent ";
 constexpr size_t kMaxNoiseBytes = 1 << 20;
 
+}  // namespace
+
 void write_list(Writer& writer, const std::vector<std::string>& list) {
   writer.number(static_cast<uint32_t>(list.size()));
   for (const auto& item : list) writer.text(item);
@@ -21,8 +23,6 @@ std::vector<std::string> read_list(Reader& reader) {
   for (uint32_t i = 0; i < size && reader.ok(); ++i) list.push_back(reader.text());
   return list;
 }
-
-}  // namespace
 
 Bytes encode_job(const Job& job) {
   Writer writer;

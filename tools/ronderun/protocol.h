@@ -14,7 +14,7 @@
 
 namespace ronde::launcher {
 
-inline constexpr int kProtocol = 1;
+inline constexpr int kProtocol = 2;
 inline constexpr size_t kMaxFrameBytes = 32 << 20;  // a job holds arguments and environment; the system allows 2 MiB
 
 enum class FrameType : uint8_t {
@@ -25,14 +25,16 @@ enum class FrameType : uint8_t {
   kill,       // SIGKILL to all at once
   input,      // bytes for the standard input of rank 0
   input_end,
+  ask,  // what do the ranks do?
   // from the agent
   started = 32,  // i32 rank, i32 pid
   output,        // i32 rank, i32 stream (1 or 2), the bytes
   output_end,    // i32 rank, i32 stream
-  ended,         // i32 rank, i32 pid, i32 status as of waitpid
+  ended,         // i32 rank, i32 pid, i32 status as of waitpid, texts: what it did last, if it has failed
   failed,        // i32 exit code, text: the ranks could not be started here
   warning,       // text
   input_taken,   // i32 bytes: so many more may be sent
+  doing,         // texts: the answer to ask, for one rank
   done,          // no process of the job is left here
 };
 
@@ -53,6 +55,10 @@ struct Job {
 };
 Bytes encode_job(const Job& job);
 std::optional<Job> decode_job(ByteView body);
+
+// u32 how many, then each.
+void write_list(Writer& writer, const std::vector<std::string>& list);
+std::vector<std::string> read_list(Reader& reader);
 
 Bytes make_frame(FrameType type, ByteView body = {});
 

@@ -10,13 +10,15 @@
 #include <cerrno>
 #include <map>
 
+#include "ronderun/recorder.h"
+
 namespace ronde::launcher {
 namespace {
 
-constexpr std::array<std::string_view, 5> kPlaceVariables{"RONDE_RANK", "RONDE_NRANKS", "RONDE_LOCAL_RANK",
-                                                          "RONDE_LOCAL_NRANKS", "RONDE_ID_FD"};
+constexpr std::array<std::string_view, 6> kPlaceVariables{"RONDE_RANK",         "RONDE_NRANKS", "RONDE_LOCAL_RANK",
+                                                          "RONDE_LOCAL_NRANKS", "RONDE_ID_FD",  "RONDE_BLACK_BOX_FD"};
 // Above the numbers that scripts and shells use for their own redirections, below any sensible limit.
-constexpr int kLowestIdFd = 20;
+constexpr int kLowestKeptFd = 20;
 
 // The id in memory of its own, which nobody can change; the reader starts at its beginning.
 Result<Fd> sealed_text(const std::string& text) {
@@ -27,7 +29,7 @@ Result<Fd> sealed_text(const std::string& text) {
       lseek(memory.get(), 0, SEEK_SET) != 0) {
     return system_error("the id cannot be written to its memory file", errno);
   }
-  Fd moved(fcntl(memory.get(), F_DUPFD_CLOEXEC, kLowestIdFd));
+  Fd moved(fcntl(memory.get(), F_DUPFD_CLOEXEC, kLowestKeptFd));
   if (!moved.valid()) return system_error("no descriptor for the id", errno);
   return moved;
 }
@@ -104,6 +106,8 @@ StartedRank start_rank(const RankPlan& plan, uint32_t local_rank, int input) {
   if (!out.ok()) result.failed = out.status();
   if (!error.ok()) result.failed = error.status();
   if (!id.ok()) result.failed = id.status();
+  auto black_box = make_black_box(kLowestKeptFd);
+  if (!black_box.ok()) result.failed = black_box.status();
   if (!result.failed.ok()) return result;
 
   const auto rank = plan.job.first_rank + local_rank;
@@ -116,10 +120,11 @@ StartedRank start_rank(const RankPlan& plan, uint32_t local_rank, int input) {
   launch.environment.push_back(fmt::format("RONDE_LOCAL_RANK={}", local_rank));
   launch.environment.push_back(fmt::format("RONDE_LOCAL_NRANKS={}", plan.job.count));
   launch.environment.push_back(fmt::format("RONDE_ID_FD={}", id->get()));
+  launch.environment.push_back(fmt::format("RONDE_BLACK_BOX_FD={}", black_box->get()));
   launch.in = input;
   launch.out = out->writing.get();
   launch.error = error->writing.get();
-  launch.kept = {id->get()};
+  launch.kept = {id->get(), black_box->get()};
   launch.death_signal = SIGKILL;
   const auto launched = ronde::launcher::launch(launch, plan.inherited);
   if (launched.pid < 0) {
@@ -132,6 +137,7 @@ StartedRank start_rank(const RankPlan& plan, uint32_t local_rank, int input) {
   result.rank.running = true;
   result.rank.out = std::move(out->reading);
   result.rank.error = std::move(error->reading);
+  result.rank.black_box = std::move(*black_box);
   return result;
 }
 

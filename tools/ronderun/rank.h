@@ -19,6 +19,7 @@ struct Rank {
   bool running = false;
   Fd out;    // reading ends of its standard output
   Fd error;  // and standard error
+  Fd black_box;
 
   Fd& stream(int number) { return number == 1 ? out : error; }
 };

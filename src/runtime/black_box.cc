@@ -1,0 +1,170 @@
+#include "runtime/black_box.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <deque>
+#include <string>
+#include <utility>
+
+#include "base/log.h"
+#include "bootstrap/launcher.h"
+
+namespace ronde {
+
+using black_box::Area;
+using black_box::AreaState;
+using black_box::Head;
+
+namespace {
+
+// Areas that have ended stay readable until so many others have.
+constexpr size_t kKeptAreas = 8;
+
+template <size_t N>
+void copy_text(std::array<char, N>& target, std::string_view text) {
+  target = {};
+  std::copy_n(text.begin(), std::min(text.size(), N - 1), target.begin());
+}
+
+bool is_black_box(int fd) {
+  std::array<char, 64> target{};
+  const std::string link = "/proc/self/fd/" + std::to_string(fd);
+  if (::readlink(link.c_str(), target.data(), target.size() - 1) <= 0) return false;
+  return std::string_view(target.data()).starts_with(std::string("/memfd:") + black_box::kMemoryName);
+}
+
+bool lives(uint32_t pid) { return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM; }
+
+template <typename T>
+T* map_at(int fd, size_t offset) {
+  const int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+  void* base =
+      ::mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, flags, fd, fd >= 0 ? static_cast<off_t>(offset) : off_t{0});
+  return base == MAP_FAILED ? nullptr : static_cast<T*>(base);
+}
+
+}  // namespace
+
+// The memory file and which of its areas are free.
+class BlackBox::File {
+ public:
+  explicit File(Fd given) : fd_(std::move(given)) {
+    if (!fd_.valid() || !take_over()) make();
+  }
+  ~File() {
+    if (head_ != nullptr) ::munmap(head_, sizeof(Head));
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  // Null: there is no room.
+  Area* open(size_t* number) {
+    const std::scoped_lock lock(mutex_);
+    if (head_ == nullptr) return nullptr;
+    if (ended_.size() > kKeptAreas) {
+      *number = ended_.front();
+      ended_.pop_front();
+    } else {
+      *number = areas_++;
+    }
+    const size_t offset = sizeof(Head) + *number * sizeof(Area);
+    if (*number + 1 == areas_ && ::ftruncate(fd_.get(), static_cast<off_t>(offset + sizeof(Area))) != 0) {
+      --areas_;
+      return nullptr;
+    }
+    // Zeros again, whoever used it before.
+    ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), sizeof(Area));
+    auto* area = map_at<Area>(fd_.get(), offset);
+    publish_unwatched(head_->areas, static_cast<uint32_t>(areas_));
+    return area;
+  }
+
+  void close(size_t number) {
+    const std::scoped_lock lock(mutex_);
+    ended_.push_back(number);
+  }
+
+ private:
+  // A file of the launcher: this process writes it if no other one that lives does.
+  bool take_over() {
+    if (::ftruncate(fd_.get(), sizeof(Head)) != 0 && errno != EPERM) return false;  // EPERM: it was longer already
+    head_ = map_at<Head>(fd_.get(), 0);
+    if (head_ == nullptr) return false;
+    uint32_t owner = head_->pid.load();
+    const auto self = static_cast<uint32_t>(::getpid());
+    if ((owner != 0 && owner != self && lives(owner)) || !head_->pid.compare_exchange_strong(owner, self)) {
+      ::munmap(std::exchange(head_, nullptr), sizeof(Head));
+      return false;
+    }
+    write_head();
+    return true;
+  }
+
+  void make() {
+    fd_ = Fd(::memfd_create(black_box::kMemoryName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (!fd_.valid() || ::ftruncate(fd_.get(), sizeof(Head)) != 0) return;
+    ::fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK);  // a reader's mapping stays whole
+    head_ = map_at<Head>(fd_.get(), 0);
+    if (head_ == nullptr) return;
+    head_->pid.store(static_cast<uint32_t>(::getpid()));
+    write_head();
+  }
+
+  void write_head() const {
+    publish_unwatched(head_->areas, 0u);
+    head_->version = black_box::kVersion;
+    head_->area_bytes = sizeof(Area);
+    std::array<char, 64> host{};
+    if (::gethostname(host.data(), host.size() - 1) == 0) head_->host = host;
+    copy_text(head_->program, program_invocation_short_name);
+    publish_unwatched(head_->magic, black_box::kMagic);
+  }
+
+  std::mutex mutex_;
+  Fd fd_;
+  Head* head_ = nullptr;
+  size_t areas_ = 0;
+  std::deque<size_t> ended_;  // numbers of areas, the one that ended first in front
+};
+
+BlackBox::BlackBox(int given) : file_(std::make_shared<File>(Fd(given))) {}
+BlackBox::~BlackBox() = default;
+
+int BlackBox::given_by_launcher() {
+  const Result<int> fd = environment_number("RONDE_BLACK_BOX_FD", 0, INT_MAX);
+  if (!fd.ok() || !is_black_box(*fd)) return -1;
+  ::fcntl(*fd, F_SETFD, FD_CLOEXEC);
+  return *fd;
+}
+
+std::shared_ptr<Area> BlackBox::open(uint64_t job, uint32_t rank, uint32_t nranks, std::string_view name) {
+  size_t number = 0;
+  Area* area = file_->open(&number);
+  std::shared_ptr<Area> result;
+  if (area == nullptr) {
+    log::info("rank {} of {}: no memory file for its black box", rank, nranks);
+    result = private_area();
+  } else {
+    result = {area, [file = file_, number](Area* ended) {
+                publish_unwatched(ended->state, AreaState::ended);
+                ::munmap(ended, sizeof(Area));
+                file->close(number);
+              }};
+  }
+  result->rank = rank;
+  result->nranks = nranks;
+  result->job = job;
+  copy_text(result->name, name);
+  publish_unwatched(result->state, AreaState::in_use);
+  return result;
+}
+
+std::shared_ptr<Area> BlackBox::private_area() { return std::make_shared<Area>(); }
+
+}  // namespace ronde

@@ -1,0 +1,38 @@
+// The black box of a process: what its ranks have done last, in a memory file that ronderun holds too, so that it outlives
+// the process. Nothing here can fail a communicator: without a memory file the areas are memory of this process alone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "base/fd.h"
+#include "runtime/black_box_layout.h"
+
+namespace ronde {
+
+class BlackBox {
+ public:
+  // given: a memory file that a launcher holds too, which this object then owns (see given_by_launcher); -1: none.
+  explicit BlackBox(int given = -1);
+  ~BlackBox();
+  BlackBox(const BlackBox&) = delete;
+  BlackBox& operator=(const BlackBox&) = delete;
+
+  // What RONDE_BLACK_BOX_FD names; -1 if that is no such file, or in use by another process.
+  static int given_by_launcher();
+
+  // Any thread. The area is marked as ended and used again when the result goes, which may outlive this object.
+  std::shared_ptr<black_box::Area> open(uint64_t job, uint32_t rank, uint32_t nranks, std::string_view name);
+
+  // For tests: an area of this process alone.
+  static std::shared_ptr<black_box::Area> private_area();
+
+ private:
+  class File;
+  std::shared_ptr<File> file_;
+};
+
+}  // namespace ronde

@@ -1,0 +1,140 @@
+#include "runtime/black_box_reader.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+
+#include "base/retry.h"
+
+namespace ronde {
+
+using black_box::Area;
+using black_box::AreaState;
+using black_box::Head;
+using black_box::OperationRecord;
+using black_box::OperationState;
+
+namespace {
+
+constexpr uint32_t kMostAreas = 1 << 16;
+// A rank that still waits notes it about each 100 ms.
+constexpr Milliseconds kNoteIsFresh{400};
+
+// A copy, so that nothing changes while it is read. T consists of numbers and lock-free atomics.
+template <typename T>
+bool copy_from(int fd, size_t offset, T* target) {
+  const ssize_t size =
+      retry_interrupted([&] { return ::pread(fd, static_cast<void*>(target), sizeof(T), static_cast<off_t>(offset)); });
+  return size == static_cast<ssize_t>(sizeof(T));
+}
+
+template <size_t N>
+std::string text_of(const std::array<char, N>& text) {
+  std::string result(text.begin(), std::find(text.begin(), text.end(), '\0'));
+  for (char& c : result) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';  // nothing that a terminal obeys
+  }
+  return result;
+}
+
+Time time_of(int64_t since_boot_ns) {
+  return Time(std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(since_boot_ns)));
+}
+
+plan::Algorithm algorithm_of(uint32_t value) {
+  return value <= static_cast<uint32_t>(plan::Algorithm::star) ? static_cast<plan::Algorithm>(value)
+                                                               : plan::Algorithm::automatic;
+}
+
+std::optional<RecordedOperation> read_operation(const OperationRecord& record, uint32_t sequence, Time now) {
+  const auto state = observe_unwatched(record.state);
+  if (observe_unwatched(record.sequence) != sequence || state == OperationState::none || state > OperationState::failed)
+    return std::nullopt;
+  RecordedOperation operation;
+  operation.sequence = sequence;
+  operation.digest = observe_unwatched(record.digest);
+  operation.args.count = observe_unwatched(record.count);
+  const uint32_t what = observe_unwatched(record.what);
+  operation.args.type = static_cast<DataType>(what >> 8 & 0xff);
+  operation.args.op = static_cast<RedOp>(what & 0xff);
+  operation.algorithm = algorithm_of(what >> 16 & 0xff);
+  operation.state = state;
+  operation.begun = time_of(observe_unwatched(record.begun_ns));
+  if (state != OperationState::running) operation.ended = time_of(observe_unwatched(record.ended_ns));
+  const Time noted = time_of(observe_unwatched(record.noted_ns));
+  if (state == OperationState::running && now - noted < kNoteIsFresh) {
+    RecordedWait wait;
+    const uint32_t waits_for = observe_unwatched(record.waits_for);
+    if (waits_for != kWaitsForAny && waits_for != kAwake) wait.rank = waits_for - 1;
+    wait.total = observe_unwatched(record.total);
+    wait.done = std::min(observe_unwatched(record.done), wait.total);
+    operation.wait = wait;
+  }
+  return operation;
+}
+
+RecordedRank read_area(const Area& area, size_t operations, Time now) {
+  RecordedRank rank;
+  rank.job = area.job;
+  rank.name = text_of(area.name);
+  rank.rank = area.rank;
+  rank.nranks = area.nranks;
+  rank.in_use = observe_unwatched(area.state) == AreaState::in_use;
+  if (observe_unwatched(area.failure) != rondeSuccess) rank.failure = text_of(area.failure_text);
+  const uint32_t begun = observe_unwatched(area.begun);
+  for (uint32_t i = 0; i < std::min(operations, black_box::kOperations); ++i) {
+    const uint32_t sequence = begun - i;
+    const auto operation = read_operation(area.operations[sequence % black_box::kOperations], sequence, now);
+    if (!operation) break;
+    rank.operations.push_back(*operation);
+  }
+  return rank;
+}
+
+double seconds_between(Time from, Time to) { return std::max(0.0, std::chrono::duration<double>(to - from).count()); }
+
+}  // namespace
+
+Result<BlackBoxRecording> read_black_box(int fd, size_t operations, Time now) {
+  const auto head = std::make_unique<Head>();
+  if (!copy_from(fd, 0, head.get()) || observe_unwatched(head->magic) != black_box::kMagic)
+    return Status(rondeInvalidArgument, "no black box, or one that is not written yet");
+  if (head->version != black_box::kVersion || head->area_bytes != sizeof(Area))
+    return Status(rondeInvalidArgument, fmt::format("a black box of version {}; this program reads version {}",
+                                                    head->version, black_box::kVersion));
+  BlackBoxRecording recording;
+  recording.pid = observe_unwatched(head->pid);
+  recording.host = text_of(head->host);
+  recording.program = text_of(head->program);
+  const auto area = std::make_unique<Area>();
+  const uint32_t areas = std::min(observe_unwatched(head->areas), kMostAreas);
+  for (uint32_t i = 0; i < areas; ++i) {
+    if (!copy_from(fd, sizeof(Head) + i * sizeof(Area), area.get())) break;
+    const auto state = observe_unwatched(area->state);
+    if (state == AreaState::in_use || state == AreaState::ended)
+      recording.ranks.push_back(read_area(*area, operations, now));
+  }
+  return recording;
+}
+
+std::string describe(const RecordedOperation& operation) {
+  return fmt::format("{} by {}", describe(operation.args, operation.sequence),
+                     plan::algorithm_name(operation.algorithm));
+}
+
+std::string describe_activity(const RecordedRank& rank, Time now) {
+  if (rank.operations.empty()) return "before its first operation";
+  const RecordedOperation& last = rank.operations.front();
+  if (last.state != OperationState::running)
+    return fmt::format("between operations; the last one, {}, {} {:.1f} s ago", describe(last),
+                       last.state == OperationState::failed ? "failed" : "ended", seconds_between(last.ended, now));
+  std::string text = fmt::format("in {} for {:.1f} s", describe(last), seconds_between(last.begun, now));
+  if (!last.wait) return text;
+  if (last.wait->total > 0) text += fmt::format(", {} % done", uint64_t{100} * last.wait->done / last.wait->total);
+  return text + (last.wait->rank ? fmt::format(", waits for rank {}", *last.wait->rank) : ", waits for others");
+}
+
+}  // namespace ronde

@@ -1,0 +1,117 @@
+"""What people see of black boxes: ronde-status beside a job, and what ronderun says when a rank dies or the time is over.
+
+usage: black_box_test.py RONDERUN RONDE_STATUS ALLREDUCE_PERF
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+RONDE_STATUS, ALLREDUCE_PERF = (os.path.abspath(sys.argv.pop(2)) for _ in range(2))
+
+from ronderun_support import RonderunTest, processes_with, wait_until  # noqa: E402 (takes its argument)
+
+
+class BlackBox(RonderunTest):
+    def perf(self, size):
+        """A job without end. Its -w (rounds of warming up) marks it."""
+        return [ALLREDUCE_PERF, "-b", size, "-e", size, "-n", "5", "-N", "0", "-w", str(int(self.marker) % 1000), "-J",
+                f"/tmp/never-written-{self.marker}"]  # fmt: skip
+
+    def status(self, *arguments):
+        result = subprocess.run([RONDE_STATUS, *arguments], capture_output=True, text=True, timeout=20, check=False)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return result.stdout
+
+    def communicator(self, pids):
+        """As ronde-status sees the one of these processes; None until all of them are in it."""
+        for communicator in json.loads(self.status("--json"))["communicators"]:
+            if {rank["pid"] for rank in communicator["ranks"]} == set(pids):
+                return communicator
+        return None
+
+    def ranks(self, job):
+        """The processes of a job that runs, by rank."""
+        pids = {}
+
+        def found():
+            for pid in processes_with(self.marker):
+                if pid == job.pid:
+                    continue
+                try:
+                    with open(f"/proc/{pid}/environ", encoding="utf-8") as file:
+                        place = [word for word in file.read().split("\0") if word.startswith("RONDE_RANK=")]
+                except OSError:
+                    continue
+                if place:
+                    pids[int(place[0].split("=")[1])] = pid
+            return len(pids) == 3
+
+        self.assertTrue(wait_until(found))
+        ranks = [pids[rank] for rank in range(3)]
+
+        def runs():
+            communicator = self.communicator(ranks)
+            return communicator and all(rank["operations"] for rank in communicator["ranks"])
+
+        self.assertTrue(wait_until(runs, 30))
+        return ranks
+
+    def test_a_stopped_rank_is_named(self):
+        for transport in ("shm", "tcp"):
+            job = self.start("-n", "3", "-x", f"RONDE_TRANSPORT={transport}", *self.perf("4M"))
+            ranks = self.ranks(job)
+            os.kill(ranks[1], signal.SIGSTOP)
+            self.assertTrue(wait_until(lambda: any("rank 1" in f for f in self.communicator(ranks)["findings"])))
+            communicator = self.communicator(ranks)
+            states = [rank["state"] for rank in communicator["ranks"]]
+            self.assertEqual(states, ["waits", "stopped", "waits"], communicator)
+            self.assertRegex(communicator["findings"][0], r"^ranks 0 and 2 wait in AllReduce .* whose process is stopped$")
+            self.assertIn(communicator["findings"][0], self.status())
+            os.kill(ranks[1], signal.SIGCONT)
+            self.assertTrue(wait_until(lambda: not self.communicator(ranks)["findings"]))
+            job.terminate()
+            job.communicate(timeout=10)
+
+    def test_a_killed_rank_leaves_its_last_operation(self):
+        job = self.start("-n", "3", *self.perf("4M"))
+        os.kill(self.ranks(job)[2], signal.SIGKILL)
+        _, error = job.communicate(timeout=20)
+        self.assertEqual(job.returncode, 137)
+        self.assertRegex(error, r"ronderun: rank 2 \(pid \d+ on .*\) was killed by signal 9 \(Killed\)\n"
+                                r"ronderun: rank 2 of 3: (in|between operations; the last one,) AllReduce \(")  # fmt: skip
+
+    def test_time_over(self):
+        job = self.start("--timeout", "6", "-n", "3", *self.perf("64K"))
+        os.kill(self.ranks(job)[0], signal.SIGSTOP)
+        _, error = job.communicate(timeout=30)
+        self.assertEqual(job.returncode, 124)
+        self.assertIn("has not ended within 6 s", error)
+        for rank in (1, 2):
+            self.assertRegex(error, rf"ronderun: rank {rank} of 3: in AllReduce .* waits for rank \d\n")
+
+    def test_a_program_without_the_library_has_none(self):
+        result = self.run_ronderun("-n", "2", "sh", "-c", "exit 3")
+        self.assertEqual(result.stderr.count("\n"), 1)
+
+    def test_two_programs_after_each_other(self):
+        """Both write the box that the launcher holds."""
+        once = f"{ALLREDUCE_PERF} -b 8 -e 8 -n 1 -w 0"
+        result = self.run_ronderun("-n", "2", "sh", "-c", f"{once} >&2; RONDE_PERF_FLIP=0:8:0 {once} >&2; kill -9 $$")
+        self.assertEqual(result.returncode, 137, result.stderr)
+
+    def test_command_line(self):
+        self.assertIn("--json", self.status("--help"))
+        self.assertRegex(self.status("--version"), r"^ronde-status \d+\.\d+\.\d+\n$")
+        for wrong in (["-n", "0"], ["-n", "257"], ["-n", "x"], ["--no"], ["more"]):
+            result = subprocess.run([RONDE_STATUS, *wrong], capture_output=True, text=True, timeout=20, check=False)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), wrong)
+            self.assertTrue(result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

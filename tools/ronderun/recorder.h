@@ -1,0 +1,19 @@
+// The black box of a rank as its agent holds it: made before the rank starts, read when it has failed or is asked about.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/status.h"
+
+namespace ronde::launcher {
+
+// An empty memory file for the rank to write, above the numbers that scripts use for themselves.
+Result<Fd> make_black_box(int lowest_descriptor);
+
+// What the ranks of that process do, or did when it ended: a line for each of its communicators that is not destroyed, at
+// most a few. Nothing if the program does not use the library.
+std::vector<std::string> read_activities(const Fd& black_box);
+
+}  // namespace ronde::launcher

@@ -1,0 +1,66 @@
+// ronde-status: what the communicators of this user's processes on this host do, and who waits for whom.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "ronde/ronde.h"
+#include "status/report.h"
+#include "status/scan.h"
+
+namespace {
+
+constexpr const char* kDescription =
+    "Shows what the ranks of running jobs on this host do, and who waits for whom. It reads the black boxes that\n"
+    "processes keep of their last operations, through /proc, and disturbs nobody. It sees processes of the same user\n"
+    "(root: of all users).\n";
+constexpr const char* kFooter =
+    "State of a rank: works (in an operation that moves), waits (nothing has moved for 0.1 s), idle (between\n"
+    "operations), stopped (by a signal or a debugger), failed, ended (its process has; ronderun still holds its box).\n"
+    "\n"
+    "Exit status: 0; 2 for a wrong command line.\n";
+
+struct Arguments {
+  size_t operations = 1;
+  bool all = false;
+  bool json = false;
+};
+
+int run(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App app(kDescription, "ronde-status");
+  app.footer(kFooter);
+  app.set_version_flag("-V,--version", fmt::format("ronde-status {}.{}.{}", RONDE_MAJOR, RONDE_MINOR, RONDE_PATCH));
+  app.add_option("-n,--operations", arguments.operations, "Show so many of each rank's last operations; default: 1")
+      ->type_name("COUNT")
+      ->check(CLI::Range(size_t{1}, ronde::black_box::kOperations));
+  app.add_flag("-a,--all", arguments.all, "Also communicators that are destroyed, and jobs whose ranks have ended");
+  app.add_flag("--json", arguments.json, "For programs");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const bool asked = error.get_exit_code() == 0;  // --help, --version
+    app.exit(error);
+    return asked ? 0 : 2;
+  }
+  const auto communicators =
+      ronde::status::communicators_of(ronde::status::find_processes(arguments.operations), arguments.all);
+  const ronde::Time now = ronde::Clock::now();
+  if (arguments.json) {
+    fmt::print("{}", ronde::status::as_json(communicators, now));
+  } else if (communicators.empty()) {
+    fmt::print("No process that this user may look at has a communicator of Ronde.\n");
+  } else {
+    fmt::print("{}", ronde::status::as_text(communicators, arguments.operations, now));
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try { return run(argc, argv); } catch (const std::exception& error) {
+  std::fprintf(stderr, "ronde-status: %s\n", error.what());
+  return 1;
+}
