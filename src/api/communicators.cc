@@ -35,6 +35,11 @@ CommunicatorOptions make_options(const Settings& settings, const rondeConfig_t* 
   return options;
 }
 
+// The ranks of a job have the same environment: one of them speaks for all, or ronderun, which has done so before.
+void warn_once_a_job(int rank) {
+  if (rank == 0 && !environment_variable("RONDE_ID_FD")) warn_about_unknown_settings();
+}
+
 Deadline deadline_of(const Settings& settings) {
   return Deadline::after(std::chrono::seconds(settings.init_timeout_s));
 }
@@ -81,6 +86,7 @@ Status init_rank(rondeComm_t* comm, int nranks, const rondeUniqueId& packed, int
   RONDE_TRY(check_rank(nranks, rank));
   RONDE_ASSIGN(const UniqueId id, UniqueId::unpack(packed));
   RONDE_ASSIGN(const Settings settings, settings_with(config));
+  warn_once_a_job(rank);
   CommunicatorOptions options = make_options(settings, config, nranks, rank);
   if (is_non_blocking(config)) return begin_rank(comm, id, options);
   const auto make = [comm, id, options]() -> Status {
@@ -104,6 +110,7 @@ Status init_all(rondeComm_t* comms, int nranks, const int* devices) {
                                               devices[i], i)};
   }
   RONDE_ASSIGN(const Settings settings, settings_with(nullptr));
+  warn_once_a_job(0);
   uint64_t job = 0;
   RONDE_TRY(random_bytes(std::as_writable_bytes(std::span(&job, 1))));
   Secret secret{};

@@ -111,9 +111,14 @@ void set_callback(rondeLogCallback_t callback, void* user) {
   to.user = user;
 }
 
-Status set_file(const std::string& path) {
+std::string file_name(const std::string& path) {
   std::string name = path;
   if (const size_t at = name.find("%p"); at != std::string::npos) name.replace(at, 2, std::to_string(getpid()));
+  return name;
+}
+
+Status set_file(const std::string& path) {
+  const std::string name = file_name(path);
   // Not blocking: a FIFO that nobody reads would keep start-up waiting for ever.
   Fd file(::open(name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600));
   if (!file.valid()) return system_error("cannot open the log file '" + name + "' (RONDE_LOG_FILE)", errno);

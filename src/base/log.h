@@ -21,7 +21,9 @@ void set_level(rondeLogLevel_t level);
 // The level of the environment: has no effect once set_level was called.
 void set_default_level(rondeLogLevel_t level);
 void set_callback(rondeLogCallback_t callback, void* user);
-// Opens (appends to) a file for all further messages; "%p" in the path becomes the process number.
+// The path with the process number in place of "%p".
+std::string file_name(const std::string& path);
+// Opens (appends to) the file of that name for all further messages.
 Status set_file(const std::string& path);
 
 template <typename... Args>

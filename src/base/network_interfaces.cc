@@ -1,8 +1,9 @@
-// The part of socket.h that looks at the interfaces of this host.
+// The part of socket.h that looks at the interfaces of this host and at the names of others.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <netdb.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,9 +20,7 @@ namespace {
 // Better is smaller.
 enum class Rank { default_route, real, virtual_bridge, loopback };
 
-struct InterfaceAddress {
-  std::string name;
-  SocketAddress address;
+struct Candidate : InterfaceAddress {
   Rank rank = Rank::real;
 };
 
@@ -57,23 +56,23 @@ bool is_virtual_bridge(std::string_view name) {
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-Result<std::vector<InterfaceAddress>> interface_addresses() {
+Result<std::vector<Candidate>> interface_addresses() {
   ifaddrs* raw = nullptr;
   if (getifaddrs(&raw) != 0) return system_error("cannot list the network interfaces", errno);
   const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> list(raw, &freeifaddrs);
 
   const std::set<std::string> with_default_route = default_route_interfaces();
-  std::vector<InterfaceAddress> result;
+  std::vector<Candidate> result;
   for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
     if ((entry->ifa_flags & IFF_UP) == 0 || (entry->ifa_flags & IFF_RUNNING) == 0) continue;
     const auto address = SocketAddress::from_system(entry->ifa_addr);
     if (!address || address->is_link_local()) continue;
-    InterfaceAddress found{entry->ifa_name, *address, Rank::real};
+    Candidate found{{entry->ifa_name, *address}, Rank::real};
     if ((entry->ifa_flags & IFF_LOOPBACK) != 0 || address->is_loopback()) {
       found.rank = Rank::loopback;
-    } else if (with_default_route.contains(found.name)) {
+    } else if (with_default_route.contains(found.interface)) {
       found.rank = Rank::default_route;
-    } else if (is_virtual_bridge(found.name)) {
+    } else if (is_virtual_bridge(found.interface)) {
       found.rank = Rank::virtual_bridge;
     }
     result.push_back(std::move(found));
@@ -116,12 +115,12 @@ const char* family_text(int family) {
   return family == AF_INET6 ? "IPv6 " : "";
 }
 
-Status nothing_left(const std::vector<InterfaceAddress>& all, std::string_view selection, int family) {
+Status nothing_left(const std::vector<Candidate>& all, std::string_view selection, int family) {
   std::vector<std::string> there;
-  for (const InterfaceAddress& one : all) {
+  for (const Candidate& one : all) {
     std::string address = one.address.text();
     address.resize(address.rfind(':'));
-    there.push_back(fmt::format("{} ({})", one.name, address));
+    there.push_back(fmt::format("{} ({})", one.interface, address));
   }
   const std::string what_there_is = there.empty() ? "none" : fmt::format("{}", fmt::join(there, ", "));
   if (!selection.empty())
@@ -139,30 +138,60 @@ Status nothing_left(const std::vector<InterfaceAddress>& all, std::string_view s
 
 }  // namespace
 
-Result<std::vector<SocketAddress>> local_addresses(std::string_view selection, int family) {
-  RONDE_ASSIGN(const std::vector<InterfaceAddress> all, interface_addresses());
+Result<std::vector<InterfaceAddress>> local_interfaces(std::string_view selection, int family) {
+  RONDE_ASSIGN(const std::vector<Candidate> all, interface_addresses());
   const Selection chosen(selection);
-  std::vector<InterfaceAddress> usable;
-  for (const InterfaceAddress& one : all)
-    if (chosen.takes(one.name) && (family == 0 || one.address.family() == family)) usable.push_back(one);
+  std::vector<Candidate> usable;
+  for (const Candidate& one : all)
+    if (chosen.takes(one.interface) && (family == 0 || one.address.family() == family)) usable.push_back(one);
   if (usable.empty()) return nothing_left(all, selection, family);
 
-  std::stable_sort(usable.begin(), usable.end(), [](const InterfaceAddress& a, const InterfaceAddress& b) {
+  std::stable_sort(usable.begin(), usable.end(), [](const Candidate& a, const Candidate& b) {
     return std::pair(a.rank, a.address.family() == AF_INET6) < std::pair(b.rank, b.address.family() == AF_INET6);
   });
   const bool keep_loopback = chosen.names_interfaces() || usable.front().rank == Rank::loopback;
+  std::vector<InterfaceAddress> result;
+  for (const Candidate& one : usable)
+    if (one.rank != Rank::loopback || keep_loopback) result.push_back({one.interface, one.address.with_port(0)});
+  return result;
+}
+
+Result<std::vector<SocketAddress>> local_addresses(std::string_view selection, int family) {
+  RONDE_ASSIGN(const std::vector<InterfaceAddress> interfaces, local_interfaces(selection, family));
   std::vector<SocketAddress> result;
-  for (const InterfaceAddress& one : usable)
-    if (one.rank != Rank::loopback || keep_loopback) result.push_back(one.address.with_port(0));
+  result.reserve(interfaces.size());
+  for (const InterfaceAddress& one : interfaces) result.push_back(one.address);
   return result;
 }
 
 bool is_local_address(const SocketAddress& address) {
   if (address.is_loopback()) return true;
-  const Result<std::vector<InterfaceAddress>> all = interface_addresses();
-  return all.ok() && std::any_of(all->begin(), all->end(), [&](const InterfaceAddress& one) {
+  const Result<std::vector<Candidate>> all = interface_addresses();
+  return all.ok() && std::any_of(all->begin(), all->end(), [&](const Candidate& one) {
            return one.address.with_port(0) == address.with_port(0);
          });
+}
+
+Result<std::vector<SocketAddress>> resolve_host(const std::string& host, int family) {
+  addrinfo hints{};
+  hints.ai_family = family;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* raw = nullptr;
+  int error = 0;
+  do error = getaddrinfo(host.c_str(), nullptr, &hints, &raw);
+  while (error == EAI_SYSTEM && errno == EINTR);
+  const char* const reason = error == 0 ? "no usable address" : gai_strerror(error);
+  std::vector<SocketAddress> addresses;
+  if (error == 0) {
+    const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> list(raw, &freeaddrinfo);
+    for (const addrinfo* entry = list.get(); entry != nullptr; entry = entry->ai_next) {
+      const auto address = SocketAddress::from_system(entry->ai_addr);
+      if (!address || address->is_link_local()) continue;
+      if (std::find(addresses.begin(), addresses.end(), *address) == addresses.end()) addresses.push_back(*address);
+    }
+  }
+  if (addresses.empty()) return Status(rondeInvalidUsage, fmt::format("'{}' leads nowhere: {}", host, reason));
+  return addresses;
 }
 
 }  // namespace ronde

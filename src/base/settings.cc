@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <limits>
 #include <variant>
-#include <vector>
 
 #include "base/log.h"
 
@@ -152,7 +151,10 @@ std::string lower_case(std::string_view text) {
 }
 
 Status set_text(const Row& row, std::string Settings::*member, std::string_view value, Settings& settings) {
-  if (value.size() > kLongestValue) return refuse(row, value);
+  if (value.size() > kLongestValue) {
+    return {rondeInvalidUsage, fmt::format("{}='{}...' has {} characters; allowed: at most {}, {}", row.help.name,
+                                           value.substr(0, 60), value.size(), kLongestValue, row.help.allowed)};
+  }
   if (!row.choices.empty()) {
     const bool list = row.choices.front() == '*';
     const std::string_view choices = row.choices.substr(list ? 1 : 0);
@@ -195,9 +197,8 @@ size_t distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-void warn_about_unknown_names() {
-  static std::atomic_flag done = ATOMIC_FLAG_INIT;
-  if (done.test_and_set()) return;
+std::vector<UnknownSetting> unknown_settings() {
+  std::vector<UnknownSetting> unknown;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const std::string_view name = text.substr(0, text.find('='));
@@ -206,8 +207,14 @@ void warn_about_unknown_names() {
     const auto* nearest = std::min_element(kTable.begin(), kTable.end(), [&](const Row& a, const Row& b) {
       return distance(name, a.help.name) < distance(name, b.help.name);
     });
-    log::warn("{} is not a setting of this version and has no effect; the nearest one is {}", name, nearest->help.name);
+    unknown.push_back({std::string(name), nearest->help.name});
   }
+  return unknown;
+}
+
+std::string value_text(const Row& row, const Settings& settings) {
+  if (const auto* text = std::get_if<std::string Settings::*>(&row.member)) return settings.**text;
+  return std::to_string(settings.*std::get<int64_t Settings::*>(row.member));
 }
 
 rondeLogLevel_t level_of(std::string_view debug) {
@@ -235,7 +242,6 @@ Result<Settings> Settings::from_environment() {
     if (value) RONDE_TRY(settings.set(row.help.name, *value));
   }
   RONDE_TRY(apply_log_settings(settings));
-  warn_about_unknown_names();
   return settings;
 }
 
@@ -251,12 +257,7 @@ Status Settings::set(std::string_view name, std::string_view value) {
 std::string Settings::agreed_text() const {
   std::string lines;
   for (const Row& row : kTable) {
-    if (!row.agreed) continue;
-    if (const auto* text = std::get_if<std::string Settings::*>(&row.member)) {
-      lines += fmt::format("{}={}\n", row.help.name, this->**text);
-    } else {
-      lines += fmt::format("{}={}\n", row.help.name, this->*std::get<int64_t Settings::*>(row.member));
-    }
+    if (row.agreed) lines += fmt::format("{}={}\n", row.help.name, value_text(row, *this));
   }
   return lines;
 }
@@ -268,6 +269,30 @@ std::span<const SettingHelp> settings_help() {
     return result;
   }();
   return helps;
+}
+
+SettingsSurvey survey_settings() {
+  SettingsSurvey survey;
+  for (const Row& row : kTable) {
+    SettingState state{row.help, value_text(row, survey.settings), false, {}};
+    if (const auto given = environment_variable(row.help.name.data())) {
+      state.from_environment = true;
+      state.problem = survey.settings.set(row.help.name, *given);
+      state.value = state.problem.ok() ? value_text(row, survey.settings) : *given;
+    }
+    survey.states.push_back(std::move(state));
+  }
+  survey.unknown = unknown_settings();
+  return survey;
+}
+
+void warn_about_unknown_settings() {
+  static std::atomic_flag done = ATOMIC_FLAG_INIT;
+  if (done.test_and_set()) return;
+  for (const UnknownSetting& unknown : unknown_settings()) {
+    log::warn("{} is not a setting of this version and has no effect; the nearest one is {}", unknown.name,
+              unknown.nearest);
+  }
 }
 
 std::optional<std::string> environment_variable(const char* name) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 
@@ -30,8 +31,7 @@ struct Settings {
   std::string debug = "warn";
   std::string log_file;
 
-  // Reads the environment. rondeInvalidUsage names the variable, its value and what is allowed. Warns once a process
-  // about variables with the library's prefix that are not known, with the nearest name that is.
+  // Reads the environment. rondeInvalidUsage names the variable, its value and what is allowed.
   static Result<Settings> from_environment();
   // The same from given text: for configs and tests.
   Status set(std::string_view name, std::string_view value);
@@ -48,6 +48,29 @@ struct SettingHelp {
   std::string_view help;
 };
 std::span<const SettingHelp> settings_help();
+
+// One row of the table as the environment of this process has it.
+struct SettingState {
+  SettingHelp help;
+  std::string value;  // in effect; as it was given if it is not allowed
+  bool from_environment = false;
+  Status problem;  // as Settings::from_environment returns it
+};
+// A variable with the library's prefix that is no setting, and the setting whose name is nearest.
+struct UnknownSetting {
+  std::string name;
+  std::string_view nearest;
+};
+// All that is to be said about the settings in the environment, for tools: not only the first fault.
+struct SettingsSurvey {
+  Settings settings;                 // what is right; defaults where something is wrong
+  std::vector<SettingState> states;  // in the order of the table
+  std::vector<UnknownSetting> unknown;
+};
+SettingsSurvey survey_settings();
+
+// One warning for each unknown variable; once a process. For one process of a job: all have them.
+void warn_about_unknown_settings();
 
 // A variable of the environment as it is; nothing if it is not set. For what a launcher tells (ranks, addresses).
 std::optional<std::string> environment_variable(const char* name);

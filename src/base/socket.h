@@ -83,6 +83,16 @@ std::string peer_text(int fd);
 // family: 0 any, AF_INET, AF_INET6. rondeInvalidUsage when a selection leaves nothing, with the names that there are.
 // rondeSystemError when no interface is up at all.
 Result<std::vector<SocketAddress>> local_addresses(std::string_view selection, int family);
+// The same with the names of the interfaces.
+struct InterfaceAddress {
+  std::string interface;
+  SocketAddress address;
+};
+Result<std::vector<InterfaceAddress>> local_interfaces(std::string_view selection, int family);
+
+// Addresses of a host's name or of a numeric address, without link-local ones; ports 0. rondeInvalidUsage with the reason;
+// errors do not say what the name was for.
+Result<std::vector<SocketAddress>> resolve_host(const std::string& host, int family);
 
 // True if the address is one of this host's own, loopback included.
 [[nodiscard]] bool is_local_address(const SocketAddress& address);

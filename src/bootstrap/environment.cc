@@ -2,13 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <netdb.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <climits>
-#include <memory>
 
 #include "base/retry.h"
 #include "base/settings.h"
@@ -23,6 +21,8 @@ constexpr const char* kSeveralHosts =
     "For several hosts set MASTER_ADDR to the host of rank 0, MASTER_PORT or RONDE_PORT, and RONDE_SECRET_FILE to a "
     "file "
     "of mode 0600 with at least 32 bytes that is the same on all hosts: (umask 077; head -c 32 /dev/urandom > FILE)";
+
+constexpr Milliseconds kDoubtfulLimit{2'000};
 
 // ronderun leaves the text of the id in a sealed file of memory.
 Result<rondeUniqueId> id_from_descriptor() {
@@ -46,26 +46,9 @@ Result<rondeUniqueId> id_from_descriptor() {
   return id;
 }
 
-Result<std::vector<SocketAddress>> resolve(const std::string& host, int family) {
-  addrinfo hints{};
-  hints.ai_family = family;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* raw = nullptr;
-  int error = 0;
-  do error = getaddrinfo(host.c_str(), nullptr, &hints, &raw);
-  while (error == EAI_SYSTEM && errno == EINTR);
-  const char* const reason = error == 0 ? "no usable address" : gai_strerror(error);
-  std::vector<SocketAddress> addresses;
-  if (error == 0) {
-    const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> list(raw, &freeaddrinfo);
-    for (const addrinfo* entry = list.get(); entry != nullptr; entry = entry->ai_next) {
-      const auto address = SocketAddress::from_system(entry->ai_addr);
-      if (!address || address->is_link_local()) continue;
-      if (std::find(addresses.begin(), addresses.end(), *address) == addresses.end()) addresses.push_back(*address);
-    }
-  }
-  if (addresses.empty())
-    return Status(rondeInvalidUsage, fmt::format("MASTER_ADDR='{}' leads nowhere: {}", host, reason));
+Result<std::vector<SocketAddress>> resolve_master(const std::string& host, int family) {
+  auto addresses = resolve_host(host, family);
+  if (!addresses.ok()) return Status(rondeInvalidUsage, "MASTER_ADDR=" + addresses.status().message());
   return addresses;
 }
 
@@ -93,7 +76,7 @@ Result<rondeUniqueId> derived_id(EventLoop& loop, const RendezvousOptions& optio
   RONDE_ASSIGN(const Secret secret, read_secret_file(options.secret_file));
   RONDE_ASSIGN(const uint16_t port, meeting_port(options));
   UniqueId id = derive_id(secret, port);
-  RONDE_ASSIGN(id.addresses, resolve(master, options.socket_family));
+  RONDE_ASSIGN(id.addresses, resolve_master(master, options.socket_family));
   // A host's own name may stand for an address on which a chosen interface does not listen.
   if (!options.socket_ifname.empty() && is_local(id.addresses)) {
     RONDE_ASSIGN(const auto own, local_addresses(options.socket_ifname, options.socket_family));
@@ -103,18 +86,22 @@ Result<rondeUniqueId> derived_id(EventLoop& loop, const RendezvousOptions& optio
   return id.pack();
 }
 
+Result<rondeUniqueId> fetched_id(const RendezvousOptions& options, const Launcher& launcher, uint64_t call) {
+  // Settings that choose no interface here have most likely ended rank 0, too: it is not waited for as long.
+  const Status interfaces = local_addresses(options.socket_ifname, options.socket_family).status();
+  const Milliseconds limit = interfaces.ok() ? options.init_timeout : std::min(options.init_timeout, kDoubtfulLimit);
+  Result<rondeUniqueId> id = fetch_id(launcher.job, call, Deadline::after(limit));
+  if (id.ok() || id.status().code() != rondeTimedOut) return id;
+  if (!interfaces.ok()) return interfaces;
+  return Status(rondeTimedOut, fmt::format("rank {} waited {:.1f} s (RONDE_INIT_TIMEOUT): {}. {}", launcher.world.rank,
+                                           std::chrono::duration<double>(options.init_timeout).count(),
+                                           id.status().message(), kSeveralHosts));
+}
+
 // One host: rank 0 makes the id and hands it to the others.
 Result<rondeUniqueId> handed_out_id(EventLoop& loop, const RendezvousOptions& options, const Launcher& launcher,
                                     uint64_t call) {
-  if (launcher.world.rank != 0) {
-    Result<rondeUniqueId> id = fetch_id(launcher.job, call, Deadline::after(options.init_timeout));
-    if (!id.ok() && id.status().code() == rondeTimedOut)
-      return Status(rondeTimedOut,
-                    fmt::format("rank {} waited {:.1f} s (RONDE_INIT_TIMEOUT): {}. {}", launcher.world.rank,
-                                std::chrono::duration<double>(options.init_timeout).count(), id.status().message(),
-                                kSeveralHosts));
-    return id;
-  }
+  if (launcher.world.rank != 0) return fetched_id(options, launcher, call);
   RONDE_ASSIGN(const UniqueId id, start_root(loop, options));
   const rondeUniqueId packed = id.pack();
   RONDE_TRY(hand_out_id(loop, launcher.job, call, packed, launcher.world.nranks - 1, options.init_timeout));
@@ -132,7 +119,7 @@ Result<rondeUniqueId> id_for(EventLoop& loop, const RendezvousOptions& options, 
   const bool has_secret = !options.secret_file.empty();
   bool several_hosts = launcher.several_hosts;
   if (!several_hosts && world.local_nranks == 0 && !master.empty()) {
-    RONDE_ASSIGN(const auto addresses, resolve(master, 0));
+    RONDE_ASSIGN(const auto addresses, resolve_master(master, 0));
     several_hosts = !is_local(addresses);
   }
   if (several_hosts && (!has_secret || master.empty()))

@@ -75,6 +75,10 @@ struct RendezvousOptions {
   const OnceFlag* stop = nullptr;
 };
 
+// The sockets that a root listens on, all on one port: on the addresses that the options choose, else on the wildcard.
+// port 0: any.
+Result<std::vector<Listener>> listen_for_ranks(const RendezvousOptions& options, uint16_t port);
+
 // Makes an id and the root behind it: a listener and a state machine on `loop`. The root lives until every rank has left
 // (or is lost), or until the loop ends; one whose ranks never come gives up after init_timeout.
 Result<UniqueId> start_root(EventLoop& loop, const RendezvousOptions& options);

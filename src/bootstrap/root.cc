@@ -150,37 +150,30 @@ class Root final : public EventSource {
   ConnectionId next_key_ = kAcceptorKey + 1;
 };
 
-struct Listening {
-  std::vector<Fd> fds;
-  uint16_t port = 0;
-};
-
-// On the addresses that the settings choose, else on the wildcard.
-Result<Listening> listen_by(const RendezvousOptions& options, uint16_t port) {
-  std::vector<Listener> listeners;
-  if (!options.socket_ifname.empty()) {
-    RONDE_ASSIGN(const auto addresses, local_addresses(options.socket_ifname, options.socket_family));
-    RONDE_ASSIGN(listeners, listen_tcp_on(addresses, port));
-  } else {
-    std::optional<SocketAddress> any;
-    if (options.socket_family == AF_INET) any = SocketAddress::ipv4({}, 0);
-    if (options.socket_family == AF_INET6) any = SocketAddress::ipv6({}, 0);
-    RONDE_ASSIGN(Listener listener, listen_tcp(any, port));
-    listeners.push_back(std::move(listener));
-  }
-  Listening result;
-  result.port = listeners.front().port;
-  for (Listener& listener : listeners) result.fds.push_back(std::move(listener.fd));
-  return result;
-}
-
-Status serve(EventLoop& loop, Listening listening, const UniqueId& id, const RendezvousOptions& options) {
+Status serve(EventLoop& loop, std::vector<Listener> listeners, const UniqueId& id, const RendezvousOptions& options) {
   Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll.valid()) return system_error("no epoll descriptor for the meeting point", errno);
-  return loop.add(std::make_shared<Root>(std::move(listening.fds), id, std::move(epoll), options.init_timeout));
+  std::vector<Fd> fds;
+  fds.reserve(listeners.size());
+  for (Listener& listener : listeners) fds.push_back(std::move(listener.fd));
+  return loop.add(std::make_shared<Root>(std::move(fds), id, std::move(epoll), options.init_timeout));
 }
 
 }  // namespace
+
+Result<std::vector<Listener>> listen_for_ranks(const RendezvousOptions& options, uint16_t port) {
+  if (!options.socket_ifname.empty()) {
+    RONDE_ASSIGN(const auto addresses, local_addresses(options.socket_ifname, options.socket_family));
+    return listen_tcp_on(addresses, port);
+  }
+  std::optional<SocketAddress> any;
+  if (options.socket_family == AF_INET) any = SocketAddress::ipv4({}, 0);
+  if (options.socket_family == AF_INET6) any = SocketAddress::ipv6({}, 0);
+  RONDE_ASSIGN(Listener listener, listen_tcp(any, port));
+  std::vector<Listener> listeners;
+  listeners.push_back(std::move(listener));
+  return listeners;
+}
 
 Result<UniqueId> start_root(EventLoop& loop, const RendezvousOptions& options) {
   UniqueId id;
@@ -189,16 +182,16 @@ Result<UniqueId> start_root(EventLoop& loop, const RendezvousOptions& options) {
   RONDE_TRY(random_bytes(id.secret));
   id.job = Reader(job).number<uint64_t>();
   RONDE_ASSIGN(id.addresses, local_addresses(options.socket_ifname, options.socket_family));
-  RONDE_ASSIGN(Listening listening, listen_by(options, options.port));
-  id.port = listening.port;
-  RONDE_TRY(serve(loop, std::move(listening), id, options));
+  RONDE_ASSIGN(std::vector<Listener> listeners, listen_for_ranks(options, options.port));
+  id.port = listeners.front().port;
+  RONDE_TRY(serve(loop, std::move(listeners), id, options));
   log::info("meeting point at {}", id.addresses.front().with_port(id.port).text());
   return id;
 }
 
 Status start_root_for(EventLoop& loop, const UniqueId& id, const RendezvousOptions& options) {
-  RONDE_ASSIGN(Listening listening, listen_by(options, id.port));
-  RONDE_TRY(serve(loop, std::move(listening), id, options));
+  RONDE_ASSIGN(std::vector<Listener> listeners, listen_for_ranks(options, id.port));
+  RONDE_TRY(serve(loop, std::move(listeners), id, options));
   log::info("meeting point at port {}", id.port);
   return {};
 }

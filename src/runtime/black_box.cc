@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -74,7 +75,7 @@ class BlackBox::File {
       *number = areas_++;
     }
     const size_t offset = sizeof(Head) + *number * sizeof(Area);
-    if (*number + 1 == areas_ && ::ftruncate(fd_.get(), static_cast<off_t>(offset + sizeof(Area))) != 0) {
+    if (*number + 1 == areas_ && !grow_to(offset + sizeof(Area))) {
       --areas_;
       return nullptr;
     }
@@ -91,9 +92,16 @@ class BlackBox::File {
   }
 
  private:
+  // Never shorter: another process may have written it, and others read it.
+  [[nodiscard]] bool grow_to(size_t bytes) const {
+    struct stat info {};
+    if (::fstat(fd_.get(), &info) != 0) return false;
+    return static_cast<size_t>(info.st_size) >= bytes || ::ftruncate(fd_.get(), static_cast<off_t>(bytes)) == 0;
+  }
+
   // A file of the launcher: this process writes it if no other one that lives does.
   bool take_over() {
-    if (::ftruncate(fd_.get(), sizeof(Head)) != 0 && errno != EPERM) return false;  // EPERM: it was longer already
+    if (!grow_to(sizeof(Head))) return false;
     head_ = map_at<Head>(fd_.get(), 0);
     if (head_ == nullptr) return false;
     uint32_t owner = head_->pid.load();
@@ -108,7 +116,7 @@ class BlackBox::File {
 
   void make() {
     fd_ = Fd(::memfd_create(black_box::kMemoryName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    if (!fd_.valid() || ::ftruncate(fd_.get(), sizeof(Head)) != 0) return;
+    if (!fd_.valid() || !grow_to(sizeof(Head))) return;
     ::fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK);  // a reader's mapping stays whole
     head_ = map_at<Head>(fd_.get(), 0);
     if (head_ == nullptr) return;

@@ -8,6 +8,7 @@
 
 #include "base/host.h"
 #include "base/log.h"
+#include "base/source_digest.h"
 #include "runtime/process.h"
 #include "runtime/rank_facts.h"
 #include "runtime/transport_choice.h"
@@ -99,6 +100,8 @@ class Setup {
       if (settings.transport != "auto" && !list_contains(settings.transport, name)) continue;
       if (name == "shm" && !reserve_memory()) continue;
       auto endpoint = transports_[i]->open(context);
+      // A setting that is wrong is not passed over, even if the others would do.
+      if (endpoint.status().code() == rondeInvalidUsage) return endpoint.status();
       if (!endpoint.ok()) {
         log::warn("transport {} cannot be used: {}", name, endpoint.status().message());
         continue;
@@ -121,6 +124,7 @@ class Setup {
 
   Status exchange_facts() {
     RankFacts mine{RONDE_VERSION_CODE,
+                   std::string(source_digest()),
                    parts_.options.settings.agreed_text(),
                    boot_id(),
                    topology::CpuAllowance::of_this_process(),

@@ -4,13 +4,38 @@
 
 #include <algorithm>
 
+#include "base/source_digest.h"
+
 namespace ronde {
 namespace {
+
+std::string version_text(int code) { return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100); }
+
+Status other_library(size_t rank, const std::string& theirs, int own_rank, const std::string& ours) {
+  return {rondeInvalidUsage, fmt::format("rank {} runs version {} of the library, rank {} version {}: install the same "
+                                         "one everywhere",
+                                         rank, theirs, own_rank, ours)};
+}
+
+// What follows the version and the build means something only where both are the own ones.
+Status check_library(Reader& reader, size_t rank, int own_rank, RankFacts& facts) {
+  const std::string own_version = version_text(RONDE_VERSION_CODE);
+  facts.version = reader.number<int32_t>();
+  if (reader.ok() && facts.version != RONDE_VERSION_CODE) {
+    return other_library(rank, version_text(facts.version), own_rank, own_version);
+  }
+  facts.build = reader.text();
+  if (reader.ok() && facts.build != source_digest()) {
+    return other_library(rank, fmt::format("{} (sources {})", own_version, facts.build.substr(0, 64)), own_rank,
+                         fmt::format("{} (sources {})", own_version, source_digest()));
+  }
+  return {};
+}
 
 Result<RankFacts> read_facts(const Bytes& bytes, size_t rank, int own_rank, size_t transports) {
   Reader reader(bytes);
   RankFacts facts;
-  facts.version = reader.number<int32_t>();
+  RONDE_TRY(check_library(reader, rank, own_rank, facts));
   facts.agreed_settings = reader.text();
   facts.boot_id = reader.text();
   facts.cpus.quota = reader.number<int32_t>();
@@ -20,12 +45,6 @@ Result<RankFacts> read_facts(const Bytes& bytes, size_t rank, int own_rank, size
   for (size_t i = 0; i < count && reader.ok(); ++i) {
     const ByteView endpoint = reader.bytes();
     facts.endpoints.emplace_back(endpoint.begin(), endpoint.end());
-  }
-  if (reader.ok() && facts.version != RONDE_VERSION_CODE) {
-    return Status(rondeInvalidUsage,
-                  fmt::format("rank {} runs version {} of the library, rank {} version {}: install the "
-                              "same one everywhere",
-                              rank, facts.version, own_rank, RONDE_VERSION_CODE));
   }
   if (!reader.complete() || facts.endpoints.size() != transports) {
     return Status(rondeInternalError, fmt::format("the facts of rank {} cannot be read", rank));
@@ -47,7 +66,8 @@ std::string first_difference(const std::string& first, const std::string& other,
 
 Bytes write_facts(const RankFacts& facts) {
   Writer writer;
-  writer.number(static_cast<int32_t>(facts.version)).text(facts.agreed_settings).text(facts.boot_id);
+  writer.number(static_cast<int32_t>(facts.version)).text(facts.build);
+  writer.text(facts.agreed_settings).text(facts.boot_id);
   writer.number(static_cast<int32_t>(facts.cpus.quota)).number(static_cast<uint16_t>(facts.cpus.mask.size()));
   for (const uint64_t word : facts.cpus.mask) writer.number(word);
   writer.number(static_cast<uint8_t>(facts.endpoints.size()));

@@ -11,7 +11,8 @@
 namespace ronde {
 
 struct RankFacts {
-  int version = 0;
+  int version = 0;              // RONDE_VERSION_CODE
+  std::string build;            // source_digest()
   std::string agreed_settings;  // Settings::agreed_text
   std::string boot_id;          // equal on ranks of one running kernel
   topology::CpuAllowance cpus;
@@ -20,8 +21,8 @@ struct RankFacts {
 
 Bytes write_facts(const RankFacts& facts);
 
-// What each rank has written, in rank order. Errors name the ranks and the difference: other versions of the library
-// (rondeInvalidUsage), other values of a setting that must be equal (rondeInvalidUsage), bytes that cannot be read.
+// What each rank has written, in rank order. Errors name the ranks and the difference: another version or build of
+// the library (rondeInvalidUsage), other values of a setting that must be equal (rondeInvalidUsage), bytes that cannot be read.
 Result<std::vector<RankFacts>> read_all_facts(const std::vector<Bytes>& all, int own_rank, size_t transports);
 
 }  // namespace ronde

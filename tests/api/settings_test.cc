@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -56,6 +57,36 @@ TEST_CASE("every setting has a default that it accepts, and a help text") {
     CHECK_FALSE(row.allowed.empty());
     if (!row.default_value.empty()) CHECK(settings.set(row.name, row.default_value).ok());
   }
+}
+
+TEST_CASE("a text without choices may not be endless, and the message says so") {
+  Settings settings;
+  const Status status = settings.set("RONDE_LOG_FILE", std::string(4096, 'a'));
+  CHECK(status.code() == rondeInvalidUsage);
+  CHECK_THAT(status.message(), Catch::Contains("4096 characters; allowed: at most 1024, a path"));
+}
+
+TEST_CASE("a survey of the environment shows all faults and keeps what is right") {
+  setenv("RONDE_ALGO", "Ring", 1);
+  setenv("RONDE_SPIN", "12abc", 1);
+  setenv("RONDE_PORT", "-1", 1);
+  setenv("RONDE_SOCKET_IFNAMES", "eth0", 1);
+  const ronde::SettingsSurvey survey = ronde::survey_settings();
+  CHECK(survey.settings.algorithm == "ring");
+  CHECK(survey.settings.spin == "auto");
+  REQUIRE(survey.states.size() == ronde::settings_help().size());
+  for (const ronde::SettingState& state : survey.states) {
+    INFO(state.help.name);
+    const bool wrong = state.help.name == "RONDE_SPIN" || state.help.name == "RONDE_PORT";
+    CHECK(state.problem.ok() != wrong);
+    CHECK(state.from_environment == (wrong || state.help.name == "RONDE_ALGO"));
+    if (!state.from_environment) CHECK(state.value == state.help.default_value);
+    if (state.help.name == "RONDE_ALGO") CHECK(state.value == "ring");
+    if (state.help.name == "RONDE_PORT") CHECK(state.value == "-1");
+  }
+  REQUIRE(survey.unknown.size() == 1);
+  CHECK(survey.unknown[0].nearest == "RONDE_SOCKET_IFNAME");
+  for (const char* name : {"RONDE_ALGO", "RONDE_SPIN", "RONDE_PORT", "RONDE_SOCKET_IFNAMES"}) unsetenv(name);
 }
 
 TEST_CASE("what must agree between ranks is in one text") {

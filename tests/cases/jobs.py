@@ -25,15 +25,16 @@ def free_port():
 
 
 def start_ranks(command, nranks, settings, output):
-    """Processes of one job on this host without a launcher, as torchrun would tell them. output(rank) gives (stdout,
-    stderr)."""
+    """Processes of one job on this host without a launcher, as torchrun would tell them. command: a list, or a function
+    of the rank. output(rank) gives (stdout, stderr)."""
     port = str(free_port())
     processes = []
     for rank in range(nranks):
         variables = environment(RANK=str(rank), WORLD_SIZE=str(nranks), LOCAL_RANK=str(rank), MASTER_PORT=port,
                                 LOCAL_WORLD_SIZE=str(nranks), MASTER_ADDR="127.0.0.1", **settings)
         out, err = output(rank)
-        processes.append(subprocess.Popen(command, env=variables, stdin=subprocess.DEVNULL, stdout=out, stderr=err))
+        own = command(rank) if callable(command) else command
+        processes.append(subprocess.Popen(own, env=variables, stdin=subprocess.DEVNULL, stdout=out, stderr=err))
     return processes
 
 

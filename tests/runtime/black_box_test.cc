@@ -167,9 +167,11 @@ TEST_CASE("a file goes to the next process when its writer has ended, and never 
   const auto left = read_black_box(file.get(), 1, Clock::now());
   REQUIRE(left.ok());
   CHECK(left->ranks.at(0).name == "the child's");  // it outlives its process
-  const BlackBox next(::fcntl(file.get(), F_DUPFD_CLOEXEC, 3));
+  BlackBox next(::fcntl(file.get(), F_DUPFD_CLOEXEC, 3));
   CHECK(writer_of(file) == static_cast<uint32_t>(getpid()));
   CHECK(read_black_box(file.get(), 1, Clock::now())->ranks.empty());
+  const auto area = next.open(7, 0, 2, "the next one's");
+  CHECK(read_black_box(file.get(), 1, Clock::now())->ranks.at(0).name == "the next one's");
 }
 
 TEST_CASE("what is no black box is refused, and a wild one harms nobody") {

@@ -2,12 +2,15 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/source_digest.h"
+
 namespace ronde {
 namespace {
 
 RankFacts facts_with(std::string settings, int version = RONDE_VERSION_CODE) {
   RankFacts facts;
   facts.version = version;
+  facts.build = source_digest();
   facts.agreed_settings = std::move(settings);
   facts.boot_id = "kernel";
   facts.cpus.mask = {5, 1};
@@ -44,6 +47,23 @@ TEST_CASE("another version of the library is named with its rank") {
       read_all_facts({write_facts(facts_with("")), write_facts(facts_with("", RONDE_VERSION_CODE + 1))}, 0, 2);
   REQUIRE(all.status().code() == rondeInvalidUsage);
   CHECK_THAT(all.status().message(), Catch::StartsWith("rank 1 runs version"));
+}
+
+TEST_CASE("another version is named whatever else its facts hold") {
+  Bytes strange = write_facts(facts_with("", RONDE_VERSION_CODE + 1));
+  strange.resize(7);
+  CHECK(read_all_facts({strange}, 0, 2).status().code() == rondeInvalidUsage);
+  strange.resize(1000);
+  CHECK(read_all_facts({strange}, 0, 2).status().code() == rondeInvalidUsage);
+}
+
+TEST_CASE("another build of the same version is named with its rank") {
+  RankFacts other = facts_with("");
+  other.build = "0123456789ab";
+  const auto all = read_all_facts({write_facts(facts_with("")), write_facts(other)}, 0, 2);
+  REQUIRE(all.status().code() == rondeInvalidUsage);
+  CHECK_THAT(all.status().message(), Catch::StartsWith("rank 1 runs version") && Catch::Contains("0123456789ab") &&
+                                         Catch::Contains(std::string(source_digest())));
 }
 
 TEST_CASE("facts that are cut off or too long are refused") {

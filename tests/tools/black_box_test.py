@@ -66,10 +66,12 @@ class BlackBox(RonderunTest):
             job = self.start("-n", "3", "-x", f"RONDE_TRANSPORT={transport}", *self.perf("4M"))
             ranks = self.ranks(job)
             os.kill(ranks[1], signal.SIGSTOP)
-            self.assertTrue(wait_until(lambda: any("rank 1" in f for f in self.communicator(ranks)["findings"])))
+
+            def states():
+                return [rank["state"] for rank in self.communicator(ranks)["ranks"]]
+
+            self.assertTrue(wait_until(lambda: states() == ["waits", "stopped", "waits"], 20), states())
             communicator = self.communicator(ranks)
-            states = [rank["state"] for rank in communicator["ranks"]]
-            self.assertEqual(states, ["waits", "stopped", "waits"], communicator)
             self.assertRegex(communicator["findings"][0], r"^ranks 0 and 2 wait in AllReduce .* whose process is stopped$")
             self.assertIn(communicator["findings"][0], self.status())
             os.kill(ranks[1], signal.SIGCONT)

@@ -15,6 +15,7 @@ class RootMeeting final : public Meeting {
  public:
   Status start() {
     RONDE_ASSIGN(const auto settings, Settings::from_environment());
+    warn_about_unknown_settings();  // for all ranks: they stay silent about it
     auto options = api::rendezvous_options(settings);
     options.init_timeout = kForTheWholeJob;
     RONDE_ASSIGN(const auto id, start_root(loop_, options));
