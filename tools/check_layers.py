@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks who includes whom, and how headers look.
+"""Checks who includes whom, how headers look, and that descriptors and the environment are touched in their places.
 
 usage: check_layers.py [ROOT]
 
@@ -36,6 +36,18 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)', 
 COMMENTS_AND_LITERALS = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.[^\'\n]*|[^\'\\\n])\'', re.DOTALL)
 GETENV = re.compile(r"\b(?:secure_)?getenv\b")
+
+# What makes a descriptor. open and accept are names of member functions too: they count where they stand like a call.
+DESCRIPTOR_CALLS = (
+    "socket socketpair accept4 memfd_create memfd_secret shm_open eventfd epoll_create1? pidfd_open pidfd_getfd "
+    "timerfd_create signalfd inotify_init1? dup[23]? pipe2? openat2? creat fopen fdopen popen opendir mkstemp mkostemp")
+MAKES_DESCRIPTOR = re.compile(
+    rf"(?<![\w.>])(?P<call>(?:{DESCRIPTOR_CALLS.replace(' ', '|')})\s*\()"
+    r"|(?:[=({;,!&|?:]|\breturn)\s*(?P<common>(?:open|accept)\s*\()"
+    r"|\b(?P<other>SYS_\w*(?:open|fd|socket|accept|dup|pipe)\w*|F_DUPFD\w*|[io]?fstream)\b")
+IN_FD_MAKE = re.compile(r"\bFd::make\(\s*\[&?\]\s*\{\s*return (?:::)?$")
+RECEIVES_DESCRIPTORS = re.compile(r"\bMSG_CMSG_CLOEXEC\b|\bSCM_RIGHTS\b")
+RECEIVER = "src/base/unix_socket.cc"
 
 
 def blank(match, keep_strings):
@@ -207,6 +219,21 @@ def check_getenv(file):
         yield line_of(code, match.start()), "only src/base/settings.cc reads the environment"
 
 
+def check_descriptors(file):
+    """A forked child closes what Fd::make has made; what is made elsewhere it would keep."""
+    if file.area not in ("src", "transports"):
+        return
+    code = without_comments_and_literals(file.text)
+    for match in MAKES_DESCRIPTOR.finditer(code):
+        call = match.lastgroup
+        if not IN_FD_MAKE.search(code, 0, match.start(call)):
+            yield line_of(code, match.start(call)), f"not in Fd::make([&] {{ return ...; }}): {match.group(call)}"
+    if file.path == RECEIVER:
+        return
+    for match in RECEIVES_DESCRIPTORS.finditer(code):
+        yield line_of(code, match.start()), f"only {RECEIVER} receives descriptors"
+
+
 def check(root):
     """All violations, and how many files and includes were looked at."""
     violations = []
@@ -219,7 +246,7 @@ def check(root):
             files += 1
             includes += len(file.includes)
             found = [*check_includes(root, file), *check_own_header_first(root, file), *check_header(file),
-                     *check_getenv(file)]
+                     *check_getenv(file), *check_descriptors(file)]
             violations += [f"{file.path}:{line}: {what}" for line, what in sorted(found)]
     return violations, files, includes
 

@@ -19,6 +19,9 @@
  *     later call on that communicator returns the same error; abort it, or destroy it, and make a new one.
  *  7. Counts are elements, never bytes. Sizes are bytes. Times are as their names say.
  *  8. The library never writes to stdout. Warnings go to stderr, or to RONDE_LOG_FILE, or to a callback.
+ *  9. fork: a child of a process that has called the library may live, exit and exec as it likes, and does the parent no
+ *     harm: it has none of the library's files and connections. It cannot use the library itself (rondeInvalidUsage):
+ *     fork before the first call, or exec. (Children of vfork, posix_spawn or a bare clone must exec.)
  */
 #ifndef RONDE_RONDE_H_
 #define RONDE_RONDE_H_

@@ -92,12 +92,16 @@ using ronde::Status;
 using ronde::api::OpenGroup;
 
 rondeResult_t rondeGroupStart(void) {
-  ++ronde::api::group_of_thread().depth;
-  return rondeSuccess;
+  return ronde::api::guarded([]() -> Status {
+    RONDE_TRY(ronde::api::check_not_forked("rondeGroupStart"));
+    ++ronde::api::group_of_thread().depth;
+    return {};
+  });
 }
 
 rondeResult_t rondeGroupEnd(void) {
   return ronde::api::guarded([]() -> Status {
+    RONDE_TRY(ronde::api::check_not_forked("rondeGroupEnd"));
     OpenGroup& group = ronde::api::group_of_thread();
     if (!group.open()) return {rondeInvalidUsage, "rondeGroupEnd: no group was started in this thread"};
     if (--group.depth > 0) return {};

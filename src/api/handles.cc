@@ -1,11 +1,11 @@
 #include "api/handles.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
 
-#include <atomic>
+#include <new>
 
 #include "base/crypto.h"
+#include "base/fork_guard.h"
 #include "transports/built_in.h"
 
 namespace ronde::api {
@@ -13,18 +13,13 @@ namespace {
 
 thread_local std::string thread_last_error;
 
-// Set in a forked child: links, streams and the service thread are the parent's.
-std::atomic<bool> in_forked_child{false};
-
 // A forked child has neither the threads nor the right to say goodbye for its parent: there the object is left as it is.
 struct ProcessHolder {
   Process* process;
   ~ProcessHolder() {
-    if (!in_forked_child.load(std::memory_order_relaxed)) delete process;
+    if (!fork_guard::in_forked_child()) delete process;
   }
 };
-
-void enter_forked_child() { in_forked_child.store(true, std::memory_order_relaxed); }
 
 }  // namespace
 
@@ -36,9 +31,9 @@ Process& process() {
     return random_bytes(nonce).ok();
   }();
   static_cast<void>(crypto_started);
-  static const ProcessHolder the_holder{new Process(built_in_transports(), BlackBox::given_by_launcher())};
-  static const int fork_is_watched = pthread_atfork(nullptr, nullptr, enter_forked_child);
+  static const bool fork_is_watched = fork_guard::watch() ? true : throw std::bad_alloc();
   static_cast<void>(fork_is_watched);
+  static const ProcessHolder the_holder{new Process(built_in_transports(), BlackBox::given_by_launcher())};
   return *the_holder.process;
 }
 
@@ -59,7 +54,7 @@ rondeResult_t remember_plain(rondeResult_t code, std::string_view message) noexc
 const std::string& last_error_of_thread() { return thread_last_error; }
 
 Status check_not_forked(const char* function) {
-  if (!in_forked_child.load(std::memory_order_relaxed)) return {};
+  if (!fork_guard::in_forked_child()) return {};
   return {rondeInvalidUsage,
           fmt::format("{}: this process was forked from one that used the library: communicators and "
                       "streams stay with the parent; fork before the first call, or exec",

@@ -3,6 +3,7 @@
 
 #include "api/handles.h"
 #include "api/options.h"
+#include "base/fork_guard.h"
 #include "base/log.h"
 #include "bootstrap/environment.h"
 #include "bootstrap/unique_id.h"
@@ -42,7 +43,8 @@ const char* rondeGetErrorString(rondeResult_t result) {
 
 const char* rondeGetLastError(rondeComm_t comm) {
   try {
-    if (comm == nullptr) return ronde::api::last_error_of_thread().c_str();
+    // In a forked child it is the refusal of the call before.
+    if (comm == nullptr || ronde::fork_guard::in_forked_child()) return ronde::api::last_error_of_thread().c_str();
     if (!ronde::api::check_comm(comm, "rondeGetLastError").ok()) return "not a communicator";
     thread_local std::string text;
     const ronde::Status ready = comm->ready();
@@ -57,6 +59,7 @@ const char* rondeGetLastError(rondeComm_t comm) {
 
 rondeResult_t rondeSetLogLevel(rondeLogLevel_t level) {
   return guarded([&]() -> Status {
+    RONDE_TRY(ronde::api::check_not_forked("rondeSetLogLevel"));
     if (level < rondeLogNone || level > rondeLogTrace) {
       return {rondeInvalidArgument, "rondeSetLogLevel: the level is not one of rondeLogLevel_t"};
     }
@@ -66,8 +69,11 @@ rondeResult_t rondeSetLogLevel(rondeLogLevel_t level) {
 }
 
 rondeResult_t rondeSetLogCallback(rondeLogCallback_t callback, void* user) {
-  ronde::log::set_callback(callback, user);
-  return rondeSuccess;
+  return guarded([&]() -> Status {
+    RONDE_TRY(ronde::api::check_not_forked("rondeSetLogCallback"));
+    ronde::log::set_callback(callback, user);
+    return {};
+  });
 }
 
 rondeResult_t rondeGetUniqueId(rondeUniqueId* id) {

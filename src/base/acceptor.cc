@@ -32,7 +32,10 @@ struct Acceptor::Impl {
   };
 
   Impl(std::vector<Fd> listening, const Secret& secret_of_job, uint64_t job_number)
-      : listeners(std::move(listening)), secret(secret_of_job), job(job_number), epoll(::epoll_create1(EPOLL_CLOEXEC)) {
+      : listeners(std::move(listening)),
+        secret(secret_of_job),
+        job(job_number),
+        epoll(Fd::make([] { return ::epoll_create1(EPOLL_CLOEXEC); })) {
     for (size_t i = 0; i < listeners.size(); ++i) control(EPOLL_CTL_ADD, listeners[i].get(), i, EPOLLIN);
   }
 
@@ -78,7 +81,7 @@ struct Acceptor::Impl {
         paused_when_full = true;
         return;
       }
-      Fd fd(retry_interrupted([&] { return ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK); }));
+      Fd fd = Fd::make([&] { return ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK); });
       if (!fd.valid()) {
         if (errno == EAGAIN || errno == EWOULDBLOCK) return;
         if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {

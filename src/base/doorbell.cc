@@ -19,9 +19,9 @@ void add_one(int event_fd) {
 }  // namespace
 
 Result<std::unique_ptr<Doorbell>> Doorbell::create(SleepWord* word) {
-  Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  Fd event = Fd::make([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
   if (!event.valid()) return system_error("cannot make an eventfd", errno);
-  Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  Fd epoll = Fd::make([] { return ::epoll_create1(EPOLL_CLOEXEC); });
   if (!epoll.valid()) return system_error("cannot make an epoll descriptor", errno);
   epoll_event interest{};
   interest.events = EPOLLIN | EPOLLET;

@@ -54,9 +54,9 @@ struct EventLoop::Impl {
   // With the mutex.
   Status start() {
     if (thread.joinable()) return {};
-    epoll = Fd(::epoll_create1(EPOLL_CLOEXEC));
+    epoll = Fd::make([] { return ::epoll_create1(EPOLL_CLOEXEC); });
     if (!epoll.valid()) return system_error("no epoll descriptor for the service thread", errno);
-    wakeup = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    wakeup = Fd::make([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
     if (!wakeup.valid()) return system_error("no event descriptor for the service thread", errno);
     epoll_event event{};
     event.events = EPOLLIN;
@@ -69,7 +69,6 @@ struct EventLoop::Impl {
     } catch (const std::system_error& error) {
       return {rondeSystemError, fmt::format("cannot start the service thread: {}", error.what())};
     }
-    pthread_setname_np(thread.native_handle(), "ronde-service");
     return {};
   }
 
@@ -80,6 +79,7 @@ struct EventLoop::Impl {
   }
 
   void run() {
+    pthread_setname_np(pthread_self(), "ronde-service");  // of another thread it would open a file
     std::vector<uint64_t> due;
     std::unique_lock lock(mutex);
     while (!stopping) {

@@ -1,17 +1,9 @@
 #include "base/host.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include "base/fd.h"
+#include "base/read_file.h"
 
 namespace ronde {
 
-std::string boot_id() {
-  const Fd file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
-  char text[64];
-  const ssize_t size = file.valid() ? ::read(file.get(), text, sizeof text) : 0;
-  return {text, size > 0 ? static_cast<size_t>(size) : 0};
-}
+std::string boot_id() { return read_file("/proc/sys/kernel/random/boot_id", 64); }
 
 }  // namespace ronde

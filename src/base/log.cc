@@ -89,7 +89,8 @@ void write(rondeLogLevel_t level, std::string_view message) {
     return;
   }
   // One write for the whole line, so that lines of several processes do not mix.
-  write_all(to.file.valid() ? to.file.get() : STDERR_FILENO,
+  const bool to_file = to.file.valid() && !to.file.is_inherited();
+  write_all(to_file ? to.file.get() : STDERR_FILENO,
             fmt::format("ronde[{}] {}: {}\n", getpid(), label(level), message));
 }
 
@@ -120,7 +121,8 @@ std::string file_name(const std::string& path) {
 Status set_file(const std::string& path) {
   const std::string name = file_name(path);
   // Not blocking: a FIFO that nobody reads would keep start-up waiting for ever.
-  Fd file(::open(name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600));
+  Fd file =
+      Fd::make([&] { return ::open(name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600); });
   if (!file.valid()) return system_error("cannot open the log file '" + name + "' (RONDE_LOG_FILE)", errno);
   ::fcntl(file.get(), F_SETFL, O_APPEND);
   Sink& to = sink();

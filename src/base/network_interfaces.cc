@@ -7,11 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 #include <memory>
 #include <set>
 #include <sstream>
 
+#include "base/read_file.h"
 #include "base/socket.h"
 
 namespace ronde {
@@ -28,7 +28,7 @@ std::set<std::string> default_route_interfaces() {
   std::set<std::string> names;
   std::string line;
   // Iface Destination Gateway Flags RefCnt Use Metric Mask ...
-  std::ifstream ipv4("/proc/net/route");
+  std::istringstream ipv4(read_file("/proc/net/route"));
   while (std::getline(ipv4, line)) {
     std::istringstream fields(line);
     std::string name, destination, gateway, flags, references, use, metric, mask;
@@ -36,7 +36,7 @@ std::set<std::string> default_route_interfaces() {
     if (destination == "00000000" && mask == "00000000") names.insert(name);
   }
   // destination, its prefix length, source, its prefix length, next hop, metric, references, use, flags, name
-  std::ifstream ipv6("/proc/net/ipv6_route");
+  std::istringstream ipv6(read_file("/proc/net/ipv6_route"));
   while (std::getline(ipv6, line)) {
     std::istringstream fields(line);
     std::string destination, prefix, skipped, name;
@@ -58,6 +58,8 @@ bool is_virtual_bridge(std::string_view name) {
 
 Result<std::vector<Candidate>> interface_addresses() {
   ifaddrs* raw = nullptr;
+  // The one descriptor that is not made by Fd::make is the C library's here: close-on-exec, closed before it returns, and
+  // no peer's business.
   if (getifaddrs(&raw) != 0) return system_error("cannot list the network interfaces", errno);
   const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> list(raw, &freeifaddrs);
 

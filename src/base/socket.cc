@@ -18,7 +18,9 @@ constexpr int kBacklog = 4096;  // the kernel cuts it to net.core.somaxconn
 
 void set_option(int fd, int level, int option, int value) { setsockopt(fd, level, option, &value, sizeof value); }
 
-Fd open_stream_socket(int family) { return Fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)); }
+Fd open_stream_socket(int family) {
+  return Fd::make([&] { return ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); });
+}
 
 Status listen_error(const std::string& where, uint16_t port, int error_number) {
   const char* remedy =

@@ -4,6 +4,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -12,6 +13,8 @@
 
 namespace ronde {
 namespace {
+
+constexpr size_t kMostReceived = 4;  // descriptors with one message; the kernel closes what is more
 
 struct Address {
   sockaddr_un system{};
@@ -27,7 +30,9 @@ Address abstract_address(const std::string& name) {
   return address;
 }
 
-Fd unix_socket() { return Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)); }
+Fd unix_socket() {
+  return Fd::make([] { return ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); });
+}
 
 }  // namespace
 
@@ -93,25 +98,31 @@ bool send_with_descriptors(int socket, ByteView bytes, std::array<int, 2> descri
 
 int receive_with_descriptors(int socket, std::span<std::byte> bytes, std::array<Fd, 2>& descriptors) {
   iovec part{bytes.data(), bytes.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMostReceived * sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
-  const ssize_t received = retry_interrupted([&] { return ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC); });
-  if (received < 0 && errno == EAGAIN) return 0;
+  std::array<Fd, kMostReceived> owned;  // outlives the section: those that are too many are closed after it
   size_t found = 0;
-  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
-    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
-    const size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (size_t i = 0; i < count; ++i) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(header) + i * sizeof fd, sizeof fd);
-      Fd owned(fd);  // one too many is closed here
-      if (found < descriptors.size()) descriptors[found++] = std::move(owned);
+  ssize_t received = 0;
+  {
+    const fork_guard::Section section;
+    received = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    for (cmsghdr* header = CMSG_FIRSTHDR(&message); received >= 0 && header != nullptr;
+         header = CMSG_NXTHDR(&message, header)) {
+      if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+      const size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+      for (size_t i = 0; i < count && found < owned.size(); ++i) {
+        int fd = -1;
+        std::memcpy(&fd, CMSG_DATA(header) + i * sizeof fd, sizeof fd);
+        owned[found++] = Fd::made_in(section, fd);
+      }
     }
   }
+  if (received < 0 && errno == EAGAIN) return 0;
+  for (size_t i = 0; i < std::min(found, descriptors.size()); ++i) descriptors[i] = std::move(owned[i]);
   return received == static_cast<ssize_t>(bytes.size()) && found == descriptors.size() ? 1 : -1;
 }
 

@@ -36,8 +36,8 @@ class IdServer final : public EventSource {
   [[nodiscard]] int descriptor() const override { return listener_.get(); }
   bool advance(Time now) override {
     while (left_ > 0) {
-      const Fd fd(retry_interrupted(
-          [&] { return ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK); }));
+      const Fd fd =
+          Fd::make([&] { return ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK); });
       if (!fd.valid()) break;
       if (!same_user(fd.get())) {
         log::info("refused to hand the id of this job to a process of another user");

@@ -5,10 +5,10 @@
 
 #include <charconv>
 #include <climits>
-#include <fstream>
 #include <sstream>
 #include <utility>
 
+#include "base/read_file.h"
 #include "base/settings.h"
 
 namespace ronde {
@@ -41,9 +41,7 @@ struct ProcessStat {
 };
 
 std::optional<ProcessStat> process_stat(int pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string line;
-  if (!std::getline(file, line)) return std::nullopt;
+  const std::string line = read_file(fmt::format("/proc/{}/stat", pid));
   const size_t open = line.find('(');
   const size_t close = line.rfind(')');  // the name itself may hold anything
   if (open == std::string::npos || close == std::string::npos) return std::nullopt;

@@ -290,9 +290,9 @@ std::vector<SocketAddress> addresses_of(const UniqueId& id) {
 
 Result<std::shared_ptr<MemberSource>> make_source(Stream stream, const JoinMessage& join_message,
                                                   const RendezvousOptions& options) {
-  Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  Fd epoll = Fd::make([] { return ::epoll_create1(EPOLL_CLOEXEC); });
   if (!epoll.valid()) return system_error("no epoll descriptor for the rendezvous", errno);
-  Fd wakeup(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  Fd wakeup = Fd::make([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
   if (!wakeup.valid()) return system_error("no event descriptor for the rendezvous", errno);
   Connection connection(std::move(stream), Direction::to_root, most_bytes_to_member(join_message.nranks));
   MemberMachine machine(join_message, connection.peer(), options.missing_warning);

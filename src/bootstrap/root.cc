@@ -151,7 +151,7 @@ class Root final : public EventSource {
 };
 
 Status serve(EventLoop& loop, std::vector<Listener> listeners, const UniqueId& id, const RendezvousOptions& options) {
-  Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  Fd epoll = Fd::make([] { return ::epoll_create1(EPOLL_CLOEXEC); });
   if (!epoll.valid()) return system_error("no epoll descriptor for the meeting point", errno);
   std::vector<Fd> fds;
   fds.reserve(listeners.size());

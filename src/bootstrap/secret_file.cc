@@ -34,7 +34,7 @@ Secret label(std::string_view text) {
 }  // namespace
 
 Result<Secret> read_secret_file(const std::string& path) {
-  const Fd file(retry_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }));
+  const Fd file = Fd::make([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
   if (!file.valid()) return unusable(path, system_error("cannot be opened", errno).message());
   struct stat about {};
   if (fstat(file.get(), &about) != 0) return unusable(path, system_error("cannot be examined", errno).message());

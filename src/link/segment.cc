@@ -30,10 +30,21 @@ SlotGeometry pair_geometry(int local_ranks) {
   return {};  // too many ranks: these pairs use another transport
 }
 
+Fd make_memfd() {
+  return Fd::make([] { return ::memfd_create("ronde", MFD_CLOEXEC | MFD_ALLOW_SEALING); });
+}
+
 // Anonymous for a segment that stays in its process, else the descriptor's memory.
 Result<std::byte*> map_memory(size_t bytes, int fd, int protection) {
   const int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
-  void* base = ::mmap(nullptr, bytes, protection, flags | MAP_NORESERVE, fd, 0);
+  void* base = MAP_FAILED;
+  {
+    const fork_guard::Section section;
+    base = ::mmap(nullptr, bytes, protection, flags | MAP_NORESERVE, fd, 0);
+    // No part of a forked child: else it could write here, and what the owner writes next would be copied for it. A kernel
+    // that refuses leaves it at that.
+    if (base != MAP_FAILED) ::madvise(base, bytes, MADV_DONTFORK);
+  }
   if (base == MAP_FAILED) return system_error(fmt::format("cannot map {} bytes of shared memory", bytes), errno);
   return static_cast<std::byte*>(base);
 }
@@ -72,7 +83,7 @@ size_t SegmentLayout::most_bytes() {
 }
 
 Status Segment::probe_sharing() {
-  const Fd memfd(::memfd_create("ronde", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  const Fd memfd = make_memfd();
   if (!memfd.valid()) return system_error("cannot make shared memory (memfd_create)", errno);
   if (::fcntl(memfd.get(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE) != 0) {
     return system_error("cannot seal shared memory (F_SEAL_FUTURE_WRITE, Linux 5.1)", errno);
@@ -85,7 +96,7 @@ Result<std::shared_ptr<Segment>> Segment::create(const SegmentLayout& layout, bo
   RONDE_TRY(random_bytes(token));
   Fd memfd;
   if (shared) {
-    memfd = Fd(::memfd_create("ronde", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    memfd = make_memfd();
     if (!memfd.valid()) return system_error("cannot make shared memory (memfd_create)", errno);
     if (::ftruncate(memfd.get(), static_cast<off_t>(layout.total)) != 0) {
       return system_error(fmt::format("cannot make shared memory of {} bytes", layout.total), errno);
@@ -129,6 +140,9 @@ void Segment::start_counters_at(uint32_t value) {
   }
 }
 
-Segment::~Segment() { ::munmap(base_, layout_.total); }
+Segment::~Segment() {
+  // A forked child has not inherited it, and may have mapped something else there.
+  if (made_in_ == fork_guard::generation()) ::munmap(base_, layout_.total);
+}
 
 }  // namespace ronde

@@ -12,6 +12,7 @@
 
 #include "base/crypto.h"
 #include "base/fd.h"
+#include "base/fork_guard.h"
 #include "base/shared_word.h"
 #include "base/status.h"
 #include "link/slot_ring.h"
@@ -58,6 +59,7 @@ struct SegmentLayout {
   [[nodiscard]] static size_t most_bytes();
 };
 
+// Not inherited by forked children.
 class Segment {
  public:
   // Ok if the system can make sealed shared memory (Linux 5.1, and nothing forbids it).
@@ -99,6 +101,7 @@ class Segment {
   Nonce token_;
   std::byte* base_;  // a peer's segment is mapped read-only: a write to it faults, by design
   Fd memfd_;
+  uint32_t made_in_ = fork_guard::generation();
 };
 
 }  // namespace ronde

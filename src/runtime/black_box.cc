@@ -45,9 +45,18 @@ bool lives(uint32_t pid) { return ::kill(static_cast<pid_t>(pid), 0) == 0 || err
 template <typename T>
 T* map_at(int fd, size_t offset) {
   const int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
-  void* base =
-      ::mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, flags, fd, fd >= 0 ? static_cast<off_t>(offset) : off_t{0});
-  return base == MAP_FAILED ? nullptr : static_cast<T*>(base);
+  const off_t begin = fd >= 0 ? static_cast<off_t>(offset) : 0;
+  const fork_guard::Section section;
+  void* base = ::mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, flags, fd, begin);
+  if (base == MAP_FAILED) return nullptr;
+  ::madvise(base, sizeof(T), MADV_DONTFORK);  // a forked child must not write what this process did
+  return static_cast<T*>(base);
+}
+
+// In a forked child it is not mapped, and the program may have something else there.
+template <typename T>
+void unmap(T* base, const Fd& file) {
+  if (!file.is_inherited()) ::munmap(base, sizeof(T));
 }
 
 }  // namespace
@@ -59,13 +68,13 @@ class BlackBox::File {
     if (!fd_.valid() || !take_over()) make();
   }
   ~File() {
-    if (head_ != nullptr) ::munmap(head_, sizeof(Head));
+    if (head_ != nullptr) unmap(head_, fd_);
   }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
   // Null: there is no room.
-  Area* open(size_t* number) {
+  Area* take(size_t* number) {
     const std::scoped_lock lock(mutex_);
     if (head_ == nullptr) return nullptr;
     if (ended_.size() > kKeptAreas) {
@@ -86,7 +95,10 @@ class BlackBox::File {
     return area;
   }
 
-  void close(size_t number) {
+  void give_back(Area* area, size_t number) {
+    if (fd_.is_inherited()) return;
+    publish_unwatched(area->state, AreaState::ended);
+    unmap(area, fd_);
     const std::scoped_lock lock(mutex_);
     ended_.push_back(number);
   }
@@ -115,7 +127,7 @@ class BlackBox::File {
   }
 
   void make() {
-    fd_ = Fd(::memfd_create(black_box::kMemoryName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    fd_ = Fd::make([] { return ::memfd_create(black_box::kMemoryName, MFD_CLOEXEC | MFD_ALLOW_SEALING); });
     if (!fd_.valid() || !grow_to(sizeof(Head))) return;
     ::fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK);  // a reader's mapping stays whole
     head_ = map_at<Head>(fd_.get(), 0);
@@ -141,7 +153,7 @@ class BlackBox::File {
   std::deque<size_t> ended_;  // numbers of areas, the one that ended first in front
 };
 
-BlackBox::BlackBox(int given) : file_(std::make_shared<File>(Fd(given))) {}
+BlackBox::BlackBox(int given) : file_(std::make_shared<File>(Fd::make([given] { return given; }))) {}
 BlackBox::~BlackBox() = default;
 
 int BlackBox::given_by_launcher() {
@@ -151,19 +163,15 @@ int BlackBox::given_by_launcher() {
   return *fd;
 }
 
-std::shared_ptr<Area> BlackBox::open(uint64_t job, uint32_t rank, uint32_t nranks, std::string_view name) {
+std::shared_ptr<Area> BlackBox::area_for(uint64_t job, uint32_t rank, uint32_t nranks, std::string_view name) {
   size_t number = 0;
-  Area* area = file_->open(&number);
+  Area* area = file_->take(&number);
   std::shared_ptr<Area> result;
   if (area == nullptr) {
     log::info("rank {} of {}: no memory file for its black box", rank, nranks);
     result = private_area();
   } else {
-    result = {area, [file = file_, number](Area* ended) {
-                publish_unwatched(ended->state, AreaState::ended);
-                ::munmap(ended, sizeof(Area));
-                file->close(number);
-              }};
+    result = {area, [file = file_, number](Area* ended) { file->give_back(ended, number); }};
   }
   result->rank = rank;
   result->nranks = nranks;

@@ -25,7 +25,7 @@ class BlackBox {
   static int given_by_launcher();
 
   // Any thread. The area is marked as ended and used again when the result goes, which may outlive this object.
-  std::shared_ptr<black_box::Area> open(uint64_t job, uint32_t rank, uint32_t nranks, std::string_view name);
+  std::shared_ptr<black_box::Area> area_for(uint64_t job, uint32_t rank, uint32_t nranks, std::string_view name);
 
   // For tests: an area of this process alone.
   static std::shared_ptr<black_box::Area> private_area();

@@ -15,8 +15,8 @@ Result<std::unique_ptr<Communicator>> Communicator::create(Process& process, Com
   RONDE_ASSIGN(CommunicatorParts parts,
                set_up_communicator(process, std::move(options), std::move(rendezvous), deadline));
   const CommunicatorOptions& made = parts.options;
-  parts.black_box = process.black_box().open(made.job, static_cast<uint32_t>(made.rank),
-                                             static_cast<uint32_t>(made.nranks), made.name);
+  parts.black_box = process.black_box().area_for(made.job, static_cast<uint32_t>(made.rank),
+                                                 static_cast<uint32_t>(made.nranks), made.name);
   return std::unique_ptr<Communicator>(new Communicator(std::move(parts)));
 }
 

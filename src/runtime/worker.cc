@@ -62,7 +62,7 @@ Status Worker::enqueue(Stream& stream, Communicator& communicator, const Operati
 
 Status Worker::start_thread() {
   if (thread_.joinable()) return {};
-  wake_ = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  wake_ = Fd::make([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
   if (!wake_.valid()) return system_error("cannot make an eventfd", errno);
   try {
     const BlockAllSignals block;

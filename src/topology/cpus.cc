@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <fstream>
+#include <sstream>
 #include <string>
+
+#include "base/read_file.h"
 
 namespace ronde::topology {
 namespace {
@@ -26,7 +28,7 @@ int smaller_known(int a, int b) {
 int quota_v2(std::string path) {
   int least = 0;
   for (;;) {
-    std::ifstream file("/sys/fs/cgroup" + path + "/cpu.max");
+    std::istringstream file(read_file("/sys/fs/cgroup" + path + "/cpu.max"));
     std::string quota;
     double period = 0;
     if (file >> quota >> period && quota != "max")
@@ -40,14 +42,14 @@ int quota_v1(const std::string& path) {
   const std::string folder = "/sys/fs/cgroup/cpu" + path;
   double quota = 0;
   double period = 0;
-  std::ifstream(folder + "/cpu.cfs_quota_us") >> quota;
-  std::ifstream(folder + "/cpu.cfs_period_us") >> period;
+  std::istringstream(read_file(folder + "/cpu.cfs_quota_us")) >> quota;
+  std::istringstream(read_file(folder + "/cpu.cfs_period_us")) >> period;
   return cpus_by_quota(quota, period);
 }
 
 int cgroup_cpus() {
   int least = 0;
-  std::ifstream groups("/proc/self/cgroup");
+  std::istringstream groups(read_file("/proc/self/cgroup"));
   for (std::string line; std::getline(groups, line);) {
     const size_t first = line.find(':');
     const size_t second = first == std::string::npos ? first : line.find(':', first + 1);

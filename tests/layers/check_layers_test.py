@@ -66,6 +66,12 @@ VIOLATIONS = [
     ("src/plan/bad.cc", "#include <hwloc.h>\n", "1: hwloc headers only in src/topology"),
     ("src/bootstrap/bad.cc", 'const char* f() { return getenv("X"); }\n', "1: only src/base/settings.cc reads"),
     ("transports/shm/bad.cc", '\n\nauto f() { return std::secure_getenv("X"); }\n', "3: only src/base/settings.cc reads"),
+    ("src/base/bad.cc", "Fd a(::socket(1, 2, 0));\n", "1: not in Fd::make([&] { return ...; }): socket("),
+    ("src/base/bad.cc", "\nint f() { return open(name); }\n", "2: not in Fd::make([&] { return ...; }): open("),
+    ("transports/tcp/bad.cc", "Fd a = Fd::make([&] { log(); return ::accept4(b, 0, 0, 0); });\n", "1: not in Fd::make"),
+    ("src/topology/bad.cc", 'std::ifstream file("/proc/stat");\n', "1: not in Fd::make([&] { return ...; }): ifstream"),
+    ("src/runtime/bad.cc", "int a = syscall(SYS_pidfd_open, 1, 0);\n", "1: not in Fd::make([&] { return ...; }): SYS_"),
+    ("transports/shm/bad.cc", "recvmsg(a, &b, MSG_CMSG_CLOEXEC);\n", "1: only src/base/unix_socket.cc receives"),
     ("src/memory/bad.cc", '#include "copy.h"\n', '1: "copy.h": write "room/file.h"'),
     ("src/memory/bad.cc", '#include "../base/status.h"\n', '1: "../base/status.h": write "room/file.h"'),
     ("src/memory/bad.cc", "#include <base/status.h>\n", '1: write "base/status.h", not <base/status.h>'),
@@ -82,6 +88,10 @@ VIOLATIONS = [
 HARMLESS = [
     ("src/schedule/fine.h", HEADER + '// #include "base/status.h"\n/*\n#include "base/status.h"\n*/\n'),
     ("src/base/fine.cc", '// getenv is for settings.cc\nconst char* kText = "getenv";\nint n = 1\'000; /* getenv */\n'),
+    ("src/base/fine.cc", "Fd a = Fd::make([&] { return ::socket(1, 2, 0); });\nFd b =\n    Fd::make([] { return ::eventfd(0, 0); });\n"),
+    ("src/base/fine.cc", "bool open() const;\nif (group.open()) peer->accept(a);\nint socket = a.pipe(b);\n"),
+    ("src/base/unix_socket.cc", "recvmsg(a, &b, MSG_CMSG_CLOEXEC);\n"),
+    ("tools/fine.cc", "int fd = open(name);\n"),
 ]
 
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -141,6 +142,32 @@ TEST_CASE("a segment that stays in its process has no descriptor") {
   const std::shared_ptr<Segment> own = make_segment(SegmentLayout::for_ranks(4), false);
   CHECK(own->memfd() == -1);
   own->pair_slots(3)[own->layout().pair.total_bytes() - 1] = std::byte{1};
+}
+
+TEST_CASE("a forked child has no segment, and ends none of its own mappings with one") {
+  REQUIRE(fork_guard::watch());
+  for (const bool shared : {true, false}) {
+    std::shared_ptr<Segment> own = make_segment(SegmentLayout::for_ranks(2), shared);
+    void* const place = &own->words();
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      unsigned char resident = 0;
+      const bool is_taken = mincore(place, 1, &resident) == 0;
+#if !defined(__SANITIZE_THREAD__)  // which starts a thread in the child: its stack may lie there
+      if (is_taken) _exit(1);
+#endif
+      const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+      if (!is_taken && mmap(place, 4096, PROT_READ | PROT_WRITE, flags, -1, 0) != place) _exit(2);
+      own.reset();
+      _exit(mincore(place, 1, &resident) == 0 ? 0 : 3);
+    }
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+    CHECK(own->words().published.value == 0);
+  }
 }
 
 TEST_CASE("all counters of a segment can start anywhere") {

@@ -43,7 +43,7 @@ uint32_t writer_of(const Fd& file) {
 
 TEST_CASE("who holds the file reads what the ranks did, the last operation first") {
   SharedBox shared;
-  const auto area = shared.box.open(77, 2, 5, "a name");
+  const auto area = shared.box.area_for(77, 2, 5, "a name");
   CallLog log(area, 9);
   CHECK(shared.read().ranks.at(0).operations.empty());
   CHECK(describe_activity(shared.read().ranks.at(0), Clock::now()) == "before its first operation");
@@ -80,7 +80,7 @@ TEST_CASE("who holds the file reads what the ranks did, the last operation first
 
 TEST_CASE("a wait that was noted long ago is none any more") {
   SharedBox shared;
-  CallLog log(shared.box.open(1, 0, 2, ""), 0);
+  CallLog log(shared.box.area_for(1, 0, 2, ""), 0);
   log.begin(floats(1), 1, 1, plan::Algorithm::ring);
   log.note_wait(1, kWaitsForAny, {0, 0});
   CHECK(shared.read().ranks[0].operations[0].wait);
@@ -92,7 +92,7 @@ TEST_CASE("a wait that was noted long ago is none any more") {
 TEST_CASE("the last operations are kept, also where numbers overflow") {
   SharedBox shared;
   const uint32_t first = 0xffffff80;
-  CallLog log(shared.box.open(1, 0, 2, ""), first);
+  CallLog log(shared.box.area_for(1, 0, 2, ""), first);
   for (uint32_t i = 1; i <= 1000; ++i) {
     log.begin(floats(i), first + i, i, plan::Algorithm::ring);
     log.end(first + i, Status());
@@ -108,7 +108,7 @@ TEST_CASE("the last operations are kept, also where numbers overflow") {
 TEST_CASE("communicators that have ended stay readable for a while, and their room is used again") {
   SharedBox shared;
   for (uint32_t i = 0; i < 100; ++i) {
-    CallLog log(shared.box.open(i, 0, 2, ""), 0);
+    CallLog log(shared.box.area_for(i, 0, 2, ""), 0);
     log.begin(floats(i), 1, 1, plan::Algorithm::ring);
   }
   const auto recording = shared.read();
@@ -119,7 +119,7 @@ TEST_CASE("communicators that have ended stay readable for a while, and their ro
     CHECK(rank.operations.size() == 1);
   }
   // A new one shows nothing of who had its room before.
-  const auto area = shared.box.open(100, 0, 2, "");
+  const auto area = shared.box.area_for(100, 0, 2, "");
   const auto again = shared.read();
   const auto fresh = std::find_if(again.ranks.begin(), again.ranks.end(), [](const auto& rank) { return rank.in_use; });
   REQUIRE(fresh != again.ranks.end());
@@ -128,7 +128,7 @@ TEST_CASE("communicators that have ended stay readable for a while, and their ro
 
 TEST_CASE("an area outlives its box") {
   auto shared = std::make_unique<SharedBox>();
-  const auto area = shared->box.open(1, 0, 2, "");
+  const auto area = shared->box.area_for(1, 0, 2, "");
   shared.reset();
   CallLog log(area, 0);
   log.begin(floats(1), 1, 1, plan::Algorithm::ring);
@@ -142,7 +142,7 @@ TEST_CASE("a file goes to the next process when its writer has ended, and never 
     if (child == 0) {
       {
         BlackBox box(::fcntl(file.get(), F_DUPFD_CLOEXEC, 3));
-        CallLog log(box.open(5, 1, 2, "the child's"), 0);
+        CallLog log(box.area_for(5, 1, 2, "the child's"), 0);
         sleep(static_cast<unsigned>(seconds));
       }
       _exit(0);
@@ -158,7 +158,7 @@ TEST_CASE("a file goes to the next process when its writer has ended, and never 
   while (!has_a_rank() && !deadline.passed()) usleep(1000);
   {
     BlackBox other(::fcntl(file.get(), F_DUPFD_CLOEXEC, 3));
-    const auto area = other.open(6, 0, 2, "");
+    const auto area = other.area_for(6, 0, 2, "");
     CHECK(area != nullptr);
     CHECK(writer_of(file) == static_cast<uint32_t>(living));
   }
@@ -170,7 +170,7 @@ TEST_CASE("a file goes to the next process when its writer has ended, and never 
   BlackBox next(::fcntl(file.get(), F_DUPFD_CLOEXEC, 3));
   CHECK(writer_of(file) == static_cast<uint32_t>(getpid()));
   CHECK(read_black_box(file.get(), 1, Clock::now())->ranks.empty());
-  const auto area = next.open(7, 0, 2, "the next one's");
+  const auto area = next.area_for(7, 0, 2, "the next one's");
   CHECK(read_black_box(file.get(), 1, Clock::now())->ranks.at(0).name == "the next one's");
 }
 
@@ -180,7 +180,7 @@ TEST_CASE("what is no black box is refused, and a wild one harms nobody") {
   const Fd file = memory_file();
   CHECK_FALSE(read_black_box(file.get(), 1, now).ok());
   SharedBox shared;
-  const auto area = shared.box.open(1, 0, 2, "");
+  const auto area = shared.box.area_for(1, 0, 2, "");
   CallLog log(area, 0);
   for (uint32_t i = 1; i <= black_box::kOperations; ++i) log.begin(floats(1), i, 1, plan::Algorithm::ring);
 

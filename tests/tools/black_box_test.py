@@ -51,7 +51,7 @@ class BlackBox(RonderunTest):
                     pids[int(place[0].split("=")[1])] = pid
             return len(pids) == 3
 
-        self.assertTrue(wait_until(found))
+        self.assertTrue(wait_until(found, 30), pids)
         ranks = [pids[rank] for rank in range(3)]
 
         def runs():
@@ -75,7 +75,7 @@ class BlackBox(RonderunTest):
             self.assertRegex(communicator["findings"][0], r"^ranks 0 and 2 wait in AllReduce .* whose process is stopped$")
             self.assertIn(communicator["findings"][0], self.status())
             os.kill(ranks[1], signal.SIGCONT)
-            self.assertTrue(wait_until(lambda: not self.communicator(ranks)["findings"]))
+            self.assertTrue(wait_until(lambda: not self.communicator(ranks)["findings"], 20))
             job.terminate()
             job.communicate(timeout=10)
 

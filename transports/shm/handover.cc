@@ -159,7 +159,7 @@ class Handover {
         if (incoming_.front()->is_young()) return {};  // the others wait in the backlog
         incoming_.erase(incoming_.begin());
       }
-      Fd socket(::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      Fd socket = Fd::make([&] { return ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); });
       if (!socket.valid()) return {};
       Nonce nonce{};
       RONDE_TRY(random_bytes(nonce));
