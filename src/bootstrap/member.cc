@@ -78,6 +78,7 @@ class MemberSource final : public EventSource {
   Result<std::vector<Bytes>> exchange(std::string_view what, ByteView mine, Deadline deadline) {
     std::unique_lock lock(mutex_);
     work(Clock::now());
+    if (stopped()) report_abort();  // before: what this rank hands in may be wrong because it was stopped
     machine_.begin_exchange(what, mine, Clock::now(), deadline);
     work(Clock::now());
     while (!machine_.exchange_ended()) {
