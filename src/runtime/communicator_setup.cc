@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <thread>
 
 #include "base/host.h"
 #include "base/log.h"
@@ -25,6 +26,7 @@ constexpr WaitPolicy kSpin{200, 100};
 constexpr WaitPolicy kSpinOnWires{40, 0};
 constexpr WaitPolicy kYield{0, 60};
 constexpr WaitPolicy kYieldOnWires{0, 4};
+constexpr Milliseconds kNewsLimit{300};
 
 class Setup {
  public:
@@ -38,6 +40,7 @@ class Setup {
   Result<CommunicatorParts> run() {
     const Status status = run_steps();
     if (status.ok()) return std::move(parts_);
+    if (status.code() == rondePeerUnreachable) wait_for_news();
     // What stopped the others is the cause; what this rank ran into after that is not.
     if (const Status elsewhere = elsewhere_->first(); !elsewhere.ok()) {
       if (elsewhere.code() == rondeAborted) parts_.rendezvous->report({rondeRemoteError, "aborted the start-up"});
@@ -48,6 +51,12 @@ class Setup {
   }
 
  private:
+  // A peer that cannot be reached has most likely failed itself: its own word is the cause, and on its way.
+  void wait_for_news() const {
+    const Deadline limit = Deadline::after(kNewsLimit);
+    while (!elsewhere_->is_set() && !limit.passed()) std::this_thread::sleep_for(Milliseconds(5));
+  }
+
   Status run_steps() {
     RONDE_TRY(read_request());
     RONDE_TRY(open_endpoints());
