@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "bootstrap/launcher.h"
+#include "runtime/black_box_reader.h"
 
 namespace ronde {
 
@@ -31,13 +32,6 @@ template <size_t N>
 void copy_text(std::array<char, N>& target, std::string_view text) {
   target = {};
   std::copy_n(text.begin(), std::min(text.size(), N - 1), target.begin());
-}
-
-bool is_black_box(int fd) {
-  std::array<char, 64> target{};
-  const std::string link = "/proc/self/fd/" + std::to_string(fd);
-  if (::readlink(link.c_str(), target.data(), target.size() - 1) <= 0) return false;
-  return std::string_view(target.data()).starts_with(std::string("/memfd:") + black_box::kMemoryName);
 }
 
 bool lives(uint32_t pid) { return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM; }
@@ -158,7 +152,7 @@ BlackBox::~BlackBox() = default;
 
 int BlackBox::given_by_launcher() {
   const Result<int> fd = environment_number("RONDE_BLACK_BOX_FD", 0, INT_MAX);
-  if (!fd.ok() || !is_black_box(*fd)) return -1;
+  if (!fd.ok() || !is_black_box("/proc/self/fd/" + std::to_string(*fd))) return -1;
   ::fcntl(*fd, F_SETFD, FD_CLOEXEC);
   return *fd;
 }

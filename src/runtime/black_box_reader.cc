@@ -98,6 +98,12 @@ double seconds_between(Time from, Time to) { return std::max(0.0, std::chrono::d
 
 }  // namespace
 
+bool is_black_box(const std::string& proc_entry) {
+  std::array<char, 64> target{};
+  if (::readlink(proc_entry.c_str(), target.data(), target.size() - 1) <= 0) return false;
+  return std::string_view(target.data()).starts_with(std::string("/memfd:") + black_box::kMemoryName);
+}
+
 Result<BlackBoxRecording> read_black_box(int fd, size_t operations, Time now) {
   const auto head = std::make_unique<Head>();
   if (!copy_from(fd, 0, head.get()) || observe_unwatched(head->magic) != black_box::kMagic)

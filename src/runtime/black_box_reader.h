@@ -50,6 +50,9 @@ struct BlackBoxRecording {
   std::vector<RecordedRank> ranks;
 };
 
+// Whether an entry of /proc/PID/fd is the memory file of a black box.
+[[nodiscard]] bool is_black_box(const std::string& proc_entry);
+
 // operations: at most so many of each rank, the last ones. rondeInvalidArgument: no black box, or one that is not written
 // yet or of another version.
 Result<BlackBoxRecording> read_black_box(int fd, size_t operations, Time now);

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <fstream>
 #include <map>
@@ -34,12 +33,6 @@ std::vector<std::string> numbers_in(const std::string& folder) {
     if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9') names.emplace_back(entry->d_name);
   }
   return names;
-}
-
-bool is_black_box(const std::string& path) {
-  std::array<char, 64> target{};
-  if (readlink(path.c_str(), target.data(), target.size() - 1) <= 0) return false;
-  return std::string_view(target.data()).starts_with(std::string("/memfd:") + black_box::kMemoryName);
 }
 
 void add_boxes_of(const std::string& pid, Boxes& boxes) {
