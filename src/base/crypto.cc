@@ -23,6 +23,10 @@ struct FreeContext {
 
 const unsigned char* data_of(ByteView bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
 
+// OpenSSL without its exit handler: a child forked while another thread is inside OpenSSL inherits locks that
+// nobody gives back, and the handler would wait for them when the child ends.
+void begin_openssl() { [[maybe_unused]] static const int begun = OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr); }
+
 // A MAC that could not be computed must never look like one: no way on from here.
 void require(bool worked) {
   if (!worked) throw std::bad_alloc();
@@ -31,6 +35,7 @@ void require(bool worked) {
 }  // namespace
 
 Mac hmac_sha256_of_parts(const Secret& key, std::initializer_list<ByteView> parts) {
+  begin_openssl();
   const std::unique_ptr<EVP_MAC, FreeMac> algorithm(EVP_MAC_fetch(nullptr, "HMAC", nullptr));
   require(algorithm != nullptr);
   const std::unique_ptr<EVP_MAC_CTX, FreeContext> context(EVP_MAC_CTX_new(algorithm.get()));
@@ -52,6 +57,7 @@ Mac hmac_sha256_of_parts(const Secret& key, std::initializer_list<ByteView> part
 Mac hmac_sha256(const Secret& key, ByteView message) { return hmac_sha256_of_parts(key, {message}); }
 
 Digest sha256(ByteView message) {
+  begin_openssl();
   Digest digest{};
   unsigned int written = 0;
   require(EVP_Digest(data_of(message), message.size(), reinterpret_cast<unsigned char*>(digest.data()), &written,
@@ -61,6 +67,7 @@ Digest sha256(ByteView message) {
 }
 
 Status random_bytes(std::span<std::byte> target) {
+  begin_openssl();
   if (RAND_bytes(reinterpret_cast<unsigned char*>(target.data()), static_cast<int>(target.size())) == 1) return {};
   char reason[256];
   ERR_error_string_n(ERR_get_error(), reason, sizeof reason);
