@@ -153,13 +153,15 @@ std::string take_places(int greatest_of_parent, const std::vector<uintptr_t>& se
     auto* const wanted = reinterpret_cast<unsigned char*>(place);
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
     void* const page = mmap(wanted, 4096, PROT_READ | PROT_WRITE, flags, -1, 0);
-#if defined(__SANITIZE_THREAD__)  // which starts a thread in the child: its stack may lie there
+    // The place is free, so an allocator may have taken it for the child; a sanitizer, for a thread of its own.
     if (page == MAP_FAILED && errno == EEXIST) continue;
-#endif
-    if (page != wanted) return "the place of a segment is taken in the child\n";
+    if (page != wanted) return "no page at the place of a segment\n";
     wanted[0] = 0xa5;
     own_pages.push_back(wanted);
   }
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+  if (own_pages.empty()) return "all places of segments are taken in the child\n";
+#endif
   return "";
 }
 
