@@ -113,18 +113,21 @@ struct Acceptor::Impl {
       if (got <= 0) return drop(entry, "it went away", now);
       one.received += one.proof.feed(ByteView(buffer).first(static_cast<size_t>(got)));
       const ByteView answer = one.proof.take_answer();
-      // A new connection takes these few bytes at once, or it is broken.
-      if (!answer.empty() && retry_interrupted([&] {
-                               return ::send(one.fd.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
-                             }) != static_cast<ssize_t>(answer.size()))
-        return drop(entry, "it went away", now);
+      if (!answer.empty() && !send_small(one.fd.get(), answer)) return drop(entry, "it went away", now);
     }
     if (one.proof.state() == ProofState::refused) return drop(entry, one.proof.refusal(), now);
+    if (!send_small(one.fd.get(), {&kAdmitted, 1})) return drop(entry, "it went away", now);
 
     control(EPOLL_CTL_DEL, one.fd.get(), key, 0);
     configure_tcp(one.fd.get());
     proved.push_back({std::move(one.fd), one.proof.claim(), one.proof.session_key()});
     pending.erase(entry);
+  }
+
+  // A new connection takes these few bytes at once, or it is broken.
+  static bool send_small(int fd, ByteView bytes) {
+    return retry_interrupted([&] { return ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL); }) ==
+           static_cast<ssize_t>(bytes.size());
   }
 
   void drop(std::map<uint64_t, Pending>::iterator entry, const char* why, Time now) {

@@ -25,7 +25,15 @@ constexpr int kLongestPoll = 60'000;
 
 // One address and the connection on its way to it.
 struct Attempt {
-  enum class State { waiting, connecting, proving, failed };
+  enum class State {
+    waiting,  // to start, or to start again
+    connecting,
+    proving,   // hello was sent
+    holding,   // the answer is right; another attempt is entering
+    entering,  // the own proof was sent
+    admitted,
+    failed
+  };
 
   SocketAddress address;
   State state = State::waiting;
@@ -55,7 +63,7 @@ class Dialler {
     }
   }
 
-  // True once a connection is proved; false when every address has failed or the deadline has passed.
+  // True once a connection is proved and taken in; false when every address has failed or the deadline has passed.
   Result<bool> run(Deadline deadline, const OnceFlag* stop) {
     while (true) {
       const Time now = Clock::now();
@@ -66,7 +74,7 @@ class Dialler {
       for (size_t i = 0; i < attempts_.size(); ++i) {
         if (!ready_[i]) continue;
         follow_connection(attempts_[i]);
-        if (attempts_[i].proof && attempts_[i].proof->state() == ProofState::proved) {
+        if (attempts_[i].state == Attempt::State::admitted) {
           winner_ = &attempts_[i];
           return true;
         }
@@ -95,10 +103,10 @@ class Dialler {
     attempt.state = Attempt::State::failed;
     attempt.reason = std::move(reason);
     attempt.fd.reset();
+    enter_next();
     // Nothing is on its way any more: no reason to keep the next address waiting.
-    const bool idle = std::none_of(attempts_.begin(), attempts_.end(), [](const Attempt& other) {
-      return other.state == Attempt::State::connecting || other.state == Attempt::State::proving;
-    });
+    const bool idle =
+        std::none_of(attempts_.begin(), attempts_.end(), [](const Attempt& other) { return other.fd.valid(); });
     const auto first_waiting = std::find_if(attempts_.begin(), attempts_.end(), [](const Attempt& other) {
       return other.state == Attempt::State::waiting;
     });
@@ -110,6 +118,7 @@ class Dialler {
     attempt.next = Clock::now() + wait;
     attempt.reason = std::move(reason);
     attempt.fd.reset();
+    enter_next();
   }
 
   void connecting_failed(Attempt& attempt, int error_number) {
@@ -133,6 +142,7 @@ class Dialler {
   Status follow_clock(Attempt& attempt, Time now) {
     if (now < attempt.next) return {};
     if (attempt.state == Attempt::State::connecting) fail(attempt, "no answer");
+    if (attempt.state == Attempt::State::entering) closed_during_proof(attempt);
     if (attempt.state != Attempt::State::waiting) return {};
 
     Nonce nonce;
@@ -156,8 +166,9 @@ class Dialler {
     for (const Attempt& attempt : attempts_) {
       const bool connecting = attempt.state == Attempt::State::connecting;
       // poll passes over negative descriptors.
-      polled.push_back({attempt.fd.get(), static_cast<short>(connecting ? POLLOUT : POLLIN), 0});
-      if (connecting || attempt.state == Attempt::State::waiting)
+      const bool holding = attempt.state == Attempt::State::holding;
+      polled.push_back({holding ? -1 : attempt.fd.get(), static_cast<short>(connecting ? POLLOUT : POLLIN), 0});
+      if (connecting || attempt.state == Attempt::State::waiting || attempt.state == Attempt::State::entering)
         deadline = deadline.earlier(Deadline::at(attempt.next));
     }
     // Interrupted or not: the clock is looked at again.
@@ -176,6 +187,7 @@ class Dialler {
       return;
     }
     if (attempt.state == Attempt::State::proving) read_answer(attempt);
+    if (attempt.state == Attempt::State::entering) read_admission(attempt);
   }
 
   void read_answer(Attempt& attempt) {
@@ -186,10 +198,30 @@ class Dialler {
     if (got <= 0) return closed_during_proof(attempt);
     attempt.answered += attempt.proof->feed(ByteView(buffer).first(static_cast<size_t>(got)));
     if (attempt.proof->state() == ProofState::refused) return fail(attempt, attempt.proof->refusal());
-    if (attempt.proof->state() == ProofState::proved && !send_small(attempt.fd.get(), attempt.proof->proof())) {
-      attempt.proof.reset();
-      closed_during_proof(attempt);
+    if (attempt.proof->state() != ProofState::proved) return;
+    attempt.state = Attempt::State::holding;
+    enter_next();
+  }
+
+  // One at a time: of two connections that are both taken in the other side might keep the one that is dropped here.
+  void enter_next() {
+    Attempt* next = nullptr;
+    for (Attempt& attempt : attempts_) {
+      if (attempt.state == Attempt::State::entering || attempt.state == Attempt::State::admitted) return;
+      if (attempt.state == Attempt::State::holding && next == nullptr) next = &attempt;
     }
+    if (next == nullptr) return;
+    next->state = Attempt::State::entering;
+    next->next = Clock::now() + kSilentLimit;
+    if (!send_small(next->fd.get(), next->proof->proof())) closed_during_proof(*next);
+  }
+
+  void read_admission(Attempt& attempt) {
+    std::byte word{};
+    const ssize_t got = retry_interrupted([&] { return ::recv(attempt.fd.get(), &word, 1, 0); });
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+    if (got != 1 || word != kAdmitted) return closed_during_proof(attempt);
+    attempt.state = Attempt::State::admitted;
   }
 
   // The buffer of a new connection takes the few bytes of a proof at once, or the connection is broken.

@@ -7,7 +7,7 @@ namespace ronde {
 namespace {
 
 constexpr std::array<std::byte, 4> kMagic = {std::byte{'R'}, std::byte{'n'}, std::byte{'d'}, std::byte{'e'}};
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr size_t kVersionOffset = 4;
 constexpr size_t kAnswerNonceOffset = 8;
 constexpr size_t kAnswerMacOffset = 40;

@@ -5,6 +5,9 @@
 //   server -> client   Answer {magic, version, server nonce, MAC over "server", hello and nonce}       fixed size
 //   client -> server   Proof  {MAC over "client", hello and server nonce}                              fixed size
 //
+// On sockets the server then says with one byte, kAdmitted, that it has taken the connection in: until then it may still
+// drop it, and the client would not know.
+//
 // Nothing is allocated by what a stranger sends. A replayed hello meets a fresh nonce.
 #pragma once
 
@@ -14,7 +17,12 @@
 
 namespace ronde {
 
-enum class Role : uint32_t { rendezvous = 1, data = 2, segment = 3 };  // what the connection will be used for
+enum class Role : uint32_t {
+  rendezvous = 1,
+  data = 2,
+  segment = 3,
+  control = 4
+};  // what the connection will be used for
 
 // What the client says it is, and whom it wants.
 struct Claim {
@@ -30,6 +38,7 @@ inline constexpr size_t kHelloBytes =
     72;  // magic 4, version 4, job 8, role 4, client 4, server 4, detail 4, pad 8, nonce 32
 inline constexpr size_t kAnswerBytes = 72;  // magic 4, version 4, nonce 32, mac 32
 inline constexpr size_t kProofBytes = 32;
+inline constexpr std::byte kAdmitted{0xa5};
 
 enum class ProofState { more, proved, refused };
 

@@ -107,6 +107,67 @@ TEST_CASE("Dialled connections are proved on both sides") {
   }
 }
 
+TEST_CASE("Several addresses that lead to one place: one connection is taken in, and it is the one that was dialled") {
+  Result<Listener> listener = listen_tcp(loopback(0), 0);
+  REQUIRE(listener.ok());
+  const SocketAddress address = loopback(listener->port);
+  Acceptor acceptor(std::move(listener->fd), secret_of(1), 42);
+  std::vector<Stream> taken;
+  std::atomic<bool> done = false;
+  // Busy until attempts at all addresses are under way (each starts 250 ms after the one before).
+  std::thread server([&] {
+    std::this_thread::sleep_for(Milliseconds(600));
+    while (!done) {
+      acceptor.advance(Clock::now(), taken);
+      std::this_thread::sleep_for(Milliseconds(1));
+    }
+  });
+  const auto stream = dial({address, address, address}, secret_of(1), claim_of(7), "rank 9", false,
+                           Deadline::after(Milliseconds(4000)));
+  std::this_thread::sleep_for(Milliseconds(50));
+  done = true;
+  server.join();
+  REQUIRE(stream.ok());
+  REQUIRE(taken.size() == 1);
+  CHECK(taken[0].session_key == stream->session_key);
+}
+
+TEST_CASE("A connection that is dropped after the proof was sent is dialled again") {
+  Result<Listener> listener = listen_tcp(loopback(0), 0);
+  REQUIRE(listener.ok());
+  std::atomic<int> dropped = 0;
+  std::vector<Stream> taken;
+  std::thread server([&, fd = std::move(listener->fd)]() mutable {
+    // As an acceptor does that is overloaded: it answers the first hello, and then gives the connection up.
+    pollfd polled{fd.get(), POLLIN, 0};
+    if (poll(&polled, 1, 4000) != 1) return;
+    const Fd first(accept4(fd.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    ProofServer proof(secret_of(1), 42, Nonce{});
+    std::array<std::byte, kHelloBytes + kProofBytes> buffer{};
+    for (size_t got = 0; got < buffer.size() && proof.state() == ProofState::more;) {
+      const ssize_t more = recv(first.get(), buffer.data(), buffer.size(), 0);
+      if (more <= 0) return;
+      got += proof.feed(ByteView(buffer).first(static_cast<size_t>(more)));
+      const ByteView answer = proof.take_answer();
+      if (!answer.empty() && send(first.get(), answer.data(), answer.size(), MSG_NOSIGNAL) <= 0) return;
+    }
+    shutdown(first.get(), SHUT_RDWR);
+    ++dropped;
+    Acceptor acceptor(std::move(fd), secret_of(1), 42);
+    const Deadline limit = Deadline::after(Milliseconds(4000));
+    while (taken.empty() && !limit.passed()) {
+      acceptor.advance(Clock::now(), taken);
+      std::this_thread::sleep_for(Milliseconds(1));
+    }
+  });
+  const auto stream = dial_one(loopback(listener->port), 3, Milliseconds(4000));
+  server.join();
+  CHECK(dropped == 1);
+  REQUIRE(stream.ok());
+  REQUIRE(taken.size() == 1);
+  CHECK(taken[0].session_key == stream->session_key);
+}
+
 TEST_CASE("Errors of dialling list each address with its reason") {
   const Result<Listener> gone = listen_tcp(loopback(0), 0);
   REQUIRE(gone.ok());

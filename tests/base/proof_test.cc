@@ -154,12 +154,12 @@ TEST_CASE("Another version of the library is told so") {
   ProofClient client(secret_of(1), some_claim(), secret_of(100));
   ProofServer server(secret_of(1), some_claim().job, secret_of(200));
   Bytes hello = copy(client.hello());
-  hello[4] = std::byte{2};
+  hello[4] = std::byte{99};
   server.feed(hello);
   CHECK(server.state() == ProofState::refused);
   Bytes answer = copy(server.take_answer());
   REQUIRE(answer.size() == kAnswerBytes);
-  answer[4] = std::byte{2};  // as the other version would see it: not its own number
+  answer[4] = std::byte{99};  // as the other version would see it: not its own number
   client.feed(answer);
   CHECK(client.state() == ProofState::refused);
   CHECK(client.refusal() == std::string("the other side runs another version of the library"));
