@@ -41,6 +41,8 @@ Result<RankFacts> read_facts(const Bytes& bytes, size_t rank, int own_rank, size
   facts.cpus.quota = reader.number<int32_t>();
   const size_t words = reader.number<uint16_t>();
   for (size_t i = 0; i < words && reader.ok(); ++i) facts.cpus.mask.push_back(reader.number<uint64_t>());
+  const ByteView control = reader.bytes();
+  facts.control.assign(control.begin(), control.end());
   const size_t count = reader.number<uint8_t>();
   for (size_t i = 0; i < count && reader.ok(); ++i) {
     const ByteView endpoint = reader.bytes();
@@ -70,6 +72,7 @@ Bytes write_facts(const RankFacts& facts) {
   writer.text(facts.agreed_settings).text(facts.boot_id);
   writer.number(static_cast<int32_t>(facts.cpus.quota)).number(static_cast<uint16_t>(facts.cpus.mask.size()));
   for (const uint64_t word : facts.cpus.mask) writer.number(word);
+  writer.bytes(facts.control);
   writer.number(static_cast<uint8_t>(facts.endpoints.size()));
   for (const Bytes& endpoint : facts.endpoints) writer.bytes(endpoint);
   return writer.take();
@@ -77,6 +80,7 @@ Bytes write_facts(const RankFacts& facts) {
 
 Result<std::vector<RankFacts>> read_all_facts(const std::vector<Bytes>& all, int own_rank, size_t transports) {
   std::vector<RankFacts> facts;
+  facts.reserve(all.size());
   for (size_t rank = 0; rank < all.size(); ++rank) {
     RONDE_ASSIGN(RankFacts one, read_facts(all[rank], rank, own_rank, transports));
     facts.push_back(std::move(one));
@@ -85,6 +89,9 @@ Result<std::vector<RankFacts>> read_all_facts(const std::vector<Bytes>& all, int
                     fmt::format("a setting must be equal on all ranks: {}",
                                 first_difference(facts[0].agreed_settings, facts[rank].agreed_settings, rank)));
     }
+    // Equal on all ranks, and there may be many: kept once.
+    if (rank > 0) facts[rank].agreed_settings = std::string();
+    facts[rank].build = std::string();
   }
   return facts;
 }

@@ -42,7 +42,8 @@ Result<TransportChoice> TransportChoice::among(const std::vector<Bytes>& reached
                                                const std::string& allowed) {
   const size_t nranks = reached.size();
   TransportChoice made;
-  made.choice_.assign(nranks, std::vector<size_t>(nranks));
+  made.nranks_ = nranks;
+  made.choice_.resize(nranks == 0 ? 0 : place(nranks, 0));
   for (size_t a = 0; a < nranks; ++a) {
     if (reached[a].size() != reach_bytes(transports, nranks)) {
       return Status(rondeInternalError, fmt::format("what rank {} reaches cannot be read", a));
@@ -58,30 +59,25 @@ Result<TransportChoice> TransportChoice::among(const std::vector<Bytes>& reached
                                   "joins ranks of one process, shm those of one host, tcp all",
                                   b, a, allowed));
       }
-      made.choice_[a][b] = made.choice_[b][a] = best;
+      made.choice_[place(a, b)] = static_cast<uint8_t>(best);
     }
   }
   return made;
 }
 
 std::vector<int> TransportChoice::node_of_rank(const std::vector<bool>& shares_memory) const {
-  std::vector<int> node(choice_.size());
+  std::vector<int> node(nranks_);
   for (size_t a = 0; a < node.size(); ++a) {
     node[a] = static_cast<int>(a);
     for (size_t b = 0; b < a && node[a] == static_cast<int>(a); ++b) {
-      if (shares_memory[choice_[a][b]]) node[a] = node[b];
+      if (shares_memory[between(a, b)]) node[a] = node[b];
     }
   }
   return node;
 }
 
 bool TransportChoice::all_share_memory(const std::vector<bool>& shares_memory) const {
-  for (size_t a = 0; a < choice_.size(); ++a) {
-    for (size_t b = 0; b < a; ++b) {
-      if (!shares_memory[choice_[a][b]]) return false;
-    }
-  }
-  return true;
+  return std::all_of(choice_.begin(), choice_.end(), [&](uint8_t transport) { return shares_memory[transport]; });
 }
 
 }  // namespace ronde

@@ -21,7 +21,7 @@ class TransportChoice {
                                        const std::string& allowed);
 
   // Index of the transport between two ranks. a != b.
-  [[nodiscard]] size_t between(size_t a, size_t b) const { return choice_[a][b]; }
+  [[nodiscard]] size_t between(size_t a, size_t b) const { return a > b ? choice_[place(a, b)] : choice_[place(b, a)]; }
 
   // A node is a set of ranks that share memory; each rank is in the node of the lowest rank that it shares memory with.
   // shares_memory: by transport.
@@ -29,7 +29,11 @@ class TransportChoice {
   [[nodiscard]] bool all_share_memory(const std::vector<bool>& shares_memory) const;
 
  private:
-  std::vector<std::vector<size_t>> choice_;  // by rank and rank; the diagonal means nothing
+  // Small, since it grows with the square of the ranks.
+  [[nodiscard]] static size_t place(size_t higher, size_t lower) { return higher * (higher - 1) / 2 + lower; }
+
+  size_t nranks_ = 0;
+  std::vector<uint8_t> choice_;  // by pair
 };
 
 }  // namespace ronde

@@ -15,6 +15,7 @@ RankFacts facts_with(std::string settings, int version = RONDE_VERSION_CODE) {
   facts.boot_id = "kernel";
   facts.cpus.mask = {5, 1};
   facts.cpus.quota = 3;
+  facts.control = {std::byte{9}};
   facts.endpoints = {{}, {std::byte{1}, std::byte{2}}};
   return facts;
 }
@@ -27,10 +28,11 @@ TEST_CASE("facts are read as they were written") {
   const RankFacts& read = (*all)[1];
   const RankFacts written = facts_with("A=1\n");
   CHECK(read.version == written.version);
-  CHECK(read.agreed_settings == written.agreed_settings);
+  CHECK((*all)[0].agreed_settings == written.agreed_settings);  // of one rank: they are equal
   CHECK(read.boot_id == written.boot_id);
   CHECK(read.cpus.mask == written.cpus.mask);
   CHECK(read.cpus.quota == written.cpus.quota);
+  CHECK(read.control == written.control);
   CHECK(read.endpoints == written.endpoints);
 }
 
