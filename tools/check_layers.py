@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-ROOMS = ("api", "base", "bootstrap", "link", "memory", "plan", "runtime", "schedule", "topology")
+ROOMS = ("api", "base", "bootstrap", "control", "link", "memory", "plan", "runtime", "schedule", "topology")
 BUILT_IN = "transports/built_in.h"  # the list of all transports
 PUBLIC = "ronde/ronde.h"
 
@@ -21,6 +21,7 @@ MAY_INCLUDE = {
     "memory": {"base"},
     "topology": {"base"},
     "bootstrap": {"base"},
+    "control": {"base", "bootstrap"},
     "link": {"base", "memory"},
     "plan": {"base", "schedule", "topology"},
     "runtime": set(ROOMS) - {"api"},

@@ -2,7 +2,9 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -257,6 +259,15 @@ void configure_tcp(int fd) {
   set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 2);
   set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 2);
   set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 5);
+}
+
+Delivery delivery_of(int fd) {
+  int queued = 0;
+  if (::ioctl(fd, SIOCOUTQ, &queued) != 0 || queued == 0) return Delivery::done;
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return Delivery::pending;
+  return info.tcpi_retransmits > 0 || info.tcpi_probes > 0 ? Delivery::repeated : Delivery::pending;
 }
 
 std::string peer_text(int fd) {

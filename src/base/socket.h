@@ -71,6 +71,14 @@ int connect_error(int fd);
 // Settings of every TCP connection of the library: no delay, keepalive 2/2/5.
 void configure_tcp(int fd);
 
+// What has become of what was sent on a TCP connection.
+enum class Delivery {
+  done,      // all of it has been acknowledged
+  pending,   // some of it is on its way
+  repeated,  // the other host has not acknowledged it, and it was sent again, or asked whether there is room for it
+};
+[[nodiscard]] Delivery delivery_of(int fd);
+
 // Address of the other end, as text; for messages.
 std::string peer_text(int fd);
 

@@ -47,7 +47,7 @@ Connection::Connection(Stream stream, Direction sends, size_t most_received_byte
     : fd_(std::move(stream.fd)),
       peer_(peer_text(fd_.get())),
       sealer_(stream.session_key, sends),
-      opener_(stream.session_key, sends == Direction::to_root ? Direction::to_member : Direction::to_root,
+      opener_(stream.session_key, sends == Direction::to_server ? Direction::to_client : Direction::to_server,
               most_received_bytes) {}
 
 void Connection::send(SharedMessage message) {

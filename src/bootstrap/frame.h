@@ -15,7 +15,7 @@
 
 namespace ronde {
 
-enum class Direction : uint8_t { to_root = 1, to_member = 2 };
+enum class Direction : uint8_t { to_server = 1, to_client = 2 };
 
 // A message to be sent. Shared, since the table of all ranks goes to each of them and is hashed once only.
 struct Message {

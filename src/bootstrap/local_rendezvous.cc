@@ -19,9 +19,7 @@ constexpr Milliseconds kMissingWarning{10'000};
 // What the ranks share. Any thread.
 class Meeting {
  public:
-  explicit Meeting(size_t nranks)
-      : members_(nranks),
-        judge_(static_cast<uint32_t>(nranks), [](uint32_t rank) { return fmt::format("rank {}", rank); }) {
+  explicit Meeting(size_t nranks) : members_(nranks) {
     for (Member& member : members_) member.watch = std::make_shared<FailureWatch>();
   }
 
@@ -54,44 +52,23 @@ class Meeting {
     fail(lock, {why.code(), fmt::format("rank {}: {}", rank, why.message())}, rank);
   }
 
-  void watch(size_t rank, Watcher watcher) {
+  void watch(size_t rank, std::function<void(Status)> failed) {
     std::shared_ptr<FailureWatch> watch;
     {
       const std::scoped_lock lock(mutex_);
-      members_[rank].whereabouts = std::move(watcher.whereabouts);
-      members_[rank].late = std::move(watcher.late);
-      members_[rank].told_lost = std::move(watcher.lost);
-      for (uint32_t other = 0; other < members_.size(); ++other)
-        if (members_[other].state == State::lost) members_[rank].told_lost(other);
       watch = members_[rank].watch;
     }
-    watch->set(std::move(watcher.failed));
+    watch->set(std::move(failed));
   }
 
-  void waiting(size_t rank, const CallNote& call, bool ask_others) {
-    std::unique_lock lock(mutex_);
-    if (members_[rank].state != State::present || failure_) return;
-    judge_.waiting(static_cast<uint32_t>(rank), call, ask_others, Clock::now());
-    pass_on_judgement(lock);
-  }
-
-  void resumed(size_t rank) {
-    const std::scoped_lock lock(mutex_);
-    judge_.resumed(static_cast<uint32_t>(rank));
-  }
-
-  void leave(size_t rank, uint32_t begun) {
+  void leave(size_t rank) {
     std::unique_lock lock(mutex_);
     Member& self = members_[rank];
     if (self.state == State::present) {
       self.state = State::left;
       changed_.notify_all();
-      if (parts_ > (self.part ? 1u : 0u)) {
+      if (parts_ > (self.part ? 1u : 0u))
         fail(lock, {rondeRemoteError, fmt::format("rank {} left while others still waited for it", rank)}, rank);
-      } else {
-        judge_.left(static_cast<uint32_t>(rank), begun);
-        pass_on_judgement(lock);
-      }
     }
     const std::shared_ptr<FailureWatch> watch = self.watch;
     if (lock.owns_lock()) lock.unlock();
@@ -103,8 +80,6 @@ class Meeting {
     Member& self = members_[rank];
     if (self.state != State::present) return;
     self.state = State::lost;
-    for (const Member& member : members_)
-      if (member.state == State::present && member.told_lost) member.told_lost(static_cast<uint32_t>(rank));
     const std::shared_ptr<FailureWatch> watch = self.watch;
     fail(lock, {rondePeerLost, fmt::format("rank {} ended without saying goodbye", rank)}, rank);
     if (lock.owns_lock()) lock.unlock();
@@ -118,24 +93,7 @@ class Meeting {
     std::optional<Bytes> part;  // of the round in progress
     std::optional<Status> own_failure;
     std::shared_ptr<FailureWatch> watch;
-    std::function<Whereabouts(uint32_t)> whereabouts;
-    std::function<void(LateNote)> late;
-    std::function<void(uint32_t)> told_lost;
   };
-
-  // With the lock, left without it where somebody had to be told. All that live answer at once.
-  void pass_on_judgement(std::unique_lock<std::mutex>& lock) {
-    for (const Judge::Question& question : judge_.take_questions()) {
-      const Member& asked = members_[question.rank];
-      const bool answers = asked.state == State::present && asked.whereabouts;
-      judge_.answered(question.rank, question.sequence, answers ? asked.whereabouts(question.sequence) : Whereabouts());
-    }
-    for (const Judge::Notice& notice : judge_.take_notices()) {
-      const Member& told = members_[notice.rank];
-      if (told.state == State::present && told.late) told.late(notice.note);
-    }
-    if (const std::optional<Status> verdict = judge_.take_verdict()) fail(lock, *verdict, members_.size());
-  }
 
   // Why this rank cannot (go on to) exchange.
   Status obstacle_for(const Member& self, std::string_view what) const {
@@ -201,7 +159,6 @@ class Meeting {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Member> members_;
-  Judge judge_;
   size_t parts_ = 0;  // handed in, of the round in progress
   uint64_t round_ = 0;
   std::shared_ptr<std::vector<Bytes>> table_;  // of the last complete round
@@ -218,12 +175,10 @@ class LocalRendezvous final : public Rendezvous {
   Result<std::vector<Bytes>> exchange(std::string_view what, ByteView mine, Deadline deadline) override {
     return meeting_->exchange(rank_, what, mine, deadline);
   }
-  void watch(Watcher watcher) override { meeting_->watch(rank_, std::move(watcher)); }
-  void waiting(const CallNote& call, bool ask_others) override { meeting_->waiting(rank_, call, ask_others); }
+  void watch(std::function<void(Status)> failed) override { meeting_->watch(rank_, std::move(failed)); }
   void report(const Status& why) override { meeting_->report(rank_, why); }
-  void resumed() override { meeting_->resumed(rank_); }
-  void leave(uint32_t begun) override { meeting_->leave(rank_, begun); }
-  void settle(Deadline) override {}
+  void leave() override { meeting_->leave(rank_); }
+  [[nodiscard]] bool within_process() const override { return true; }
 
  private:
   std::shared_ptr<Meeting> meeting_;

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <condition_variable>
 #include <mutex>
 
 #include "base/authenticated_stream.h"
@@ -94,33 +93,10 @@ class MemberSource final : public EventSource {
   void report(const Status& why) {
     tell([&] { machine_.report(why); });
   }
-  void waiting(const CallNote& call, bool ask_others) {
-    tell([&] { machine_.waiting(call, ask_others); });
-  }
-  void resumed() {
-    tell([&] { machine_.resumed(); });
-  }
 
-  void watch(Watcher watcher) {
-    {
-      const std::scoped_lock lock(mutex_);
-      whereabouts_ = std::move(watcher.whereabouts);
-      lost_ = std::move(watcher.lost);
-      late_ = std::move(watcher.late);
-      for (const uint32_t rank : lost_ranks_) lost_(rank);
-    }
-    watch_.set(std::move(watcher.failed));
-  }
-
-  void leave(uint32_t begun) {
-    tell([&] { machine_.leave(begun); });
+  void leave() {
+    tell([&] { machine_.leave(); });
     watch_.cancel();
-  }
-
-  // Once it has left: the root closes the connection when it has taken note. Served by the loop meanwhile.
-  void settle(Deadline deadline) {
-    std::unique_lock lock(mutex_);
-    if (machine_.has_left()) ended_.wait_until(lock, deadline.time(), [this] { return machine_.ended(); });
   }
 
   FailureWatch& failure_watch() { return watch_; }
@@ -161,7 +137,6 @@ class MemberSource final : public EventSource {
         retry_interrupted([&] { return ::read(wakeup_.get(), &ignored, sizeof ignored); });
     if (!machine_.ended()) read(now);
     machine_.advance(now);
-    tell_watcher();
     for (const std::string& warning : machine_.take_warnings()) log::warn("{}", warning);
     for (SharedMessage& message : machine_.take_messages()) connection_.send(std::move(message));
     connection_.flush();
@@ -171,18 +146,6 @@ class MemberSource final : public EventSource {
       watches_output_ = !watches_output_;
       control(EPOLL_CTL_MOD, connection_.fd(), kSocketKey, watches_output_ ? EPOLLIN | EPOLLOUT : EPOLLIN);
     }
-  }
-
-  // With the mutex: leave() waits for it, so the watcher is not called after that.
-  void tell_watcher() {
-    const std::vector<uint32_t> questions = machine_.take_questions();
-    const std::vector<LateNote> notes = machine_.take_late_notes();
-    const std::vector<uint32_t> lost = machine_.take_lost();
-    lost_ranks_.insert(lost_ranks_.end(), lost.begin(), lost.end());
-    if (machine_.has_left() || !lost_) return;
-    for (const uint32_t rank : lost) lost_(rank);
-    for (const uint32_t sequence : questions) machine_.answer(sequence, whereabouts_(sequence));
-    for (const LateNote& note : notes) late_(note);
   }
 
   void read(Time now) {
@@ -201,7 +164,6 @@ class MemberSource final : public EventSource {
     const std::optional<Status> failure = machine_.failure();
     const bool goes_on = !machine_.ended();
     lock.unlock();
-    if (!goes_on) ended_.notify_all();
     if (failure) watch_.fire(*failure);
     return goes_on;
   }
@@ -223,14 +185,9 @@ class MemberSource final : public EventSource {
   MemberMachine machine_;
   const Fd epoll_;
   const Fd wakeup_;
-  std::condition_variable ended_;
   bool watches_output_ = false;
   bool said_goodbye_ = false;
   bool refused_ = false;  // a failure was told, not concluded from the connection's end
-  std::vector<uint32_t> lost_ranks_;
-  std::function<Whereabouts(uint32_t)> whereabouts_;  // with lost_ and late_: null until somebody watches
-  std::function<void(LateNote)> late_;
-  std::function<void(uint32_t)> lost_;
   FailureWatch watch_;
 };
 
@@ -254,19 +211,15 @@ class RemoteRendezvous final : public Rendezvous {
     return result;
   }
 
-  void watch(Watcher watcher) override {
-    source_->watch(std::move(watcher));
+  void watch(std::function<void(Status)> failed) override {
+    source_->failure_watch().set(std::move(failed));
     if (std::exchange(watching_, true)) return;
     if (const Status added = loop_.add(source_); !added.ok()) source_->failure_watch().fire(added);
   }
 
   void report(const Status& why) override { source_->report(why); }
-  void waiting(const CallNote& call, bool ask_others) override { source_->waiting(call, ask_others); }
-  void resumed() override { source_->resumed(); }
-  void leave(uint32_t begun) override { source_->leave(begun); }
-  void settle(Deadline deadline) override {
-    if (watching_) source_->settle(deadline);
-  }
+  void leave() override { source_->leave(); }
+  [[nodiscard]] bool within_process() const override { return false; }
 
  private:
   EventLoop& loop_;
@@ -295,7 +248,7 @@ Result<std::shared_ptr<MemberSource>> make_source(Stream stream, const JoinMessa
   if (!epoll.valid()) return system_error("no epoll descriptor for the rendezvous", errno);
   Fd wakeup = Fd::make([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
   if (!wakeup.valid()) return system_error("no event descriptor for the rendezvous", errno);
-  Connection connection(std::move(stream), Direction::to_root, most_bytes_to_member(join_message.nranks));
+  Connection connection(std::move(stream), Direction::to_server, most_bytes_to_member(join_message.nranks));
   MemberMachine machine(join_message, connection.peer(), options.missing_warning);
   return std::make_shared<MemberSource>(std::move(connection), std::move(machine), std::move(epoll), std::move(wakeup),
                                         options.stop);

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "base/shared_word.h"
-
 namespace ronde {
 namespace {
 
@@ -50,25 +48,7 @@ void MemberMachine::received(ByteView message, Time now) {
     case MessageKind::welcome: joined_ = true; return;
     case MessageKind::table: return take_table(reader);
     case MessageKind::missing: return take_missing(reader, now);
-    case MessageKind::closing: return take_closing(reader);
-    case MessageKind::question: {
-      uint32_t sequence = 0;
-      if (!decode_sequence(reader, sequence)) return fail_unknown();
-      questions_.push_back(sequence);
-      return;
-    }
-    case MessageKind::late: {
-      LateNote note;
-      if (!decode(reader, note) || !are_ranks(note.behind) || !are_ranks(note.silent)) return fail_unknown();
-      late_notes_.push_back(std::move(note));
-      return;
-    }
-    case MessageKind::lost: {
-      std::vector<uint32_t> lost;
-      if (!decode_ranks(reader, lost) || !are_ranks(lost)) return fail_unknown();
-      lost_.insert(lost_.end(), lost.begin(), lost.end());
-      return;
-    }
+    case MessageKind::closing: return take_closing();
     case MessageKind::refused:
     case MessageKind::failure:
       if (decode_status(reader, told)) return fail(told);
@@ -77,55 +57,23 @@ void MemberMachine::received(ByteView message, Time now) {
   }
 }
 
-bool MemberMachine::are_ranks(const std::vector<uint32_t>& ranks) const {
-  return std::all_of(ranks.begin(), ranks.end(), [this](uint32_t rank) { return rank < join_.nranks; });
-}
-
 void MemberMachine::fail_unknown() {
   fail({rondeInternalError,
         fmt::format("the meeting point ({}) sent a message that this rank does not know", meeting_point_)});
 }
 
-// From now on the root may end; then what it knew last is all that this rank knows of the others.
-void MemberMachine::take_closing(Reader& reader) {
-  ClosingMessage closing;
-  if (!decode(reader, closing)) return fail_unknown();
+// From now on the root may end.
+void MemberMachine::take_closing() {
   closing_ = true;
-  departures_ = std::move(closing.left);
   if (exchanging_ || !joined_)
-    return fail(
-        {rondePeerLost,
-         fmt::format("the process that holds the meeting point ({}) has ended before all had met", meeting_point_)});
-  check_departures();
-}
-
-void MemberMachine::waiting(const CallNote& call, bool ask_others) {
-  waits_in_ = call;
-  check_departures();
-  if (!ended_ && !left_ && !failure_) messages_.push_back(encode(WaitingMessage{call, ask_others}));
-}
-
-void MemberMachine::resumed() {
-  waits_in_.reset();
-  if (!ended_ && !left_ && !failure_) messages_.push_back(encode(MessageKind::resumed));
-}
-
-void MemberMachine::check_departures() {
-  for (const auto& [rank, begun] : departures_) {
-    if (!waits_in_ || reached(begun, waits_in_->sequence)) continue;
-    return fail(left_too_early(fmt::format("rank {}", rank), begun, fmt::format("rank {}", join_.rank), *waits_in_));
-  }
-}
-
-void MemberMachine::answer(uint32_t asked, const Whereabouts& whereabouts) {
-  if (!ended_ && !left_) messages_.push_back(encode(AnswerMessage{asked, whereabouts}));
+    fail({rondePeerLost,
+          fmt::format("the process that holds the meeting point ({}) has ended before all had met", meeting_point_)});
 }
 
 void MemberMachine::take_table(Reader& reader) {
   TableMessage table;
-  if (!decode(reader, table) || table.parts.size() != join_.nranks || !are_ranks(table.root_ranks))
+  if (!decode(reader, table) || table.parts.size() != join_.nranks)
     return fail({rondeInternalError, fmt::format("the meeting point ({}) sent a broken table", meeting_point_)});
-  root_ranks_ = std::move(table.root_ranks);
   root_holder_ = std::move(table.root_holder);
   if (!exchanging_) return;  // its deadline has passed meanwhile
   result_ = std::move(table.parts);
@@ -144,7 +92,6 @@ void MemberMachine::take_missing(Reader& reader, Time now) {
 void MemberMachine::closed(const Status& end) {
   ended_ = true;
   if (left_ || closing_) return;
-  lost_.insert(lost_.end(), root_ranks_.begin(), root_ranks_.end());
   const std::string holder =
       root_holder_.empty()
           ? fmt::format("the process that holds the meeting point ({})", meeting_point_)
@@ -187,10 +134,10 @@ void MemberMachine::report(const Status& why) {
   if (exchanging_) end_exchange(why);
 }
 
-void MemberMachine::leave(uint32_t begun) {
+void MemberMachine::leave() {
   if (left_) return;
   left_ = true;
-  if (!ended_) messages_.push_back(encode_sequence(MessageKind::leave, begun));
+  if (!ended_) messages_.push_back(encode(MessageKind::leave));
   if (exchanging_) end_exchange({rondeAborted, fmt::format("{}: this rank has said goodbye meanwhile", what_)});
 }
 

@@ -26,12 +26,7 @@ class MemberMachine {
   void closed(const Status& end);
   void advance(Time now);
   void report(const Status& why);
-  // begun: the last operation, by which the others know whether they still need this rank.
-  void leave(uint32_t begun);
-  // This rank has waited for long in a call.
-  void waiting(const CallNote& call, bool ask_others);
-  void resumed();
-  void answer(uint32_t asked, const Whereabouts& whereabouts);
+  void leave();
 
   // True once the exchange has its result.
   [[nodiscard]] bool exchange_ended() const { return !exchanging_; }
@@ -44,12 +39,7 @@ class MemberMachine {
   [[nodiscard]] bool ended() const { return ended_; }
   [[nodiscard]] bool has_left() const { return left_; }
 
-  // Outputs: questions about this rank's calls, to be answered; whom waits are for; what to send, in order; what to tell the
-  // user.
-  [[nodiscard]] std::vector<uint32_t> take_questions() { return std::exchange(questions_, {}); }
-  [[nodiscard]] std::vector<LateNote> take_late_notes() { return std::exchange(late_notes_, {}); }
-  // Ranks whose processes have ended.
-  [[nodiscard]] std::vector<uint32_t> take_lost() { return std::exchange(lost_, {}); }
+  // Outputs: what to send, in order; what to tell the user.
   [[nodiscard]] std::vector<SharedMessage> take_messages() { return std::exchange(messages_, {}); }
   [[nodiscard]] std::vector<std::string> take_warnings() { return std::exchange(warnings_, {}); }
   [[nodiscard]] Deadline next_deadline() const;
@@ -57,10 +47,8 @@ class MemberMachine {
  private:
   void take_table(Reader& reader);
   void take_missing(Reader& reader, Time now);
-  void take_closing(Reader& reader);
-  void check_departures();
+  void take_closing();
   void fail_unknown();
-  [[nodiscard]] bool are_ranks(const std::vector<uint32_t>& ranks) const;
   void ask();
   void time_out(Time now);
   void fail(Status why);
@@ -74,7 +62,6 @@ class MemberMachine {
   bool left_ = false;
   bool ended_ = false;    // the connection
   bool closing_ = false;  // the root's process may end
-  std::vector<uint32_t> root_ranks_;
   std::string root_holder_;
   std::optional<Status> failure_;
   std::optional<Status> own_failure_;
@@ -89,13 +76,6 @@ class MemberMachine {
   bool warn_when_answered_ = false;
   std::optional<std::vector<uint32_t>> missing_;  // the last answer
   std::optional<Result<std::vector<Bytes>>> result_;
-
-  // What was said of operations.
-  std::optional<CallNote> waits_in_;
-  std::vector<std::pair<uint32_t, uint32_t>> departures_;  // when the root was closing: ranks, operations begun
-  std::vector<uint32_t> questions_;
-  std::vector<LateNote> late_notes_;
-  std::vector<uint32_t> lost_;
 
   std::vector<SharedMessage> messages_;
   std::vector<std::string> warnings_;

@@ -10,18 +10,6 @@
 namespace ronde {
 namespace {
 
-void write_call(Writer& writer, const CallNote& call) {
-  writer.number(call.sequence).number(call.digest);
-  writer.text(std::string_view(call.description).substr(0, kMostCallTextBytes));
-}
-
-void read_call(Reader& reader, CallNote& call) {
-  call.sequence = reader.number<uint32_t>();
-  call.digest = reader.number<uint32_t>();
-  call.description = reader.text();
-  call.description.resize(std::min(call.description.size(), kMostCallTextBytes));
-}
-
 void write_ranks(Writer& writer, const std::vector<uint32_t>& ranks) {
   writer.number(static_cast<uint32_t>(ranks.size()));
   for (const uint32_t rank : ranks) writer.number(rank);
@@ -81,39 +69,8 @@ SharedMessage encode(const JoinMessage& message) {
 
 SharedMessage encode(const TableMessage& message) {
   Writer writer = begin(MessageKind::table);
-  write_ranks(writer, message.root_ranks);
   writer.text(message.root_holder).number(static_cast<uint32_t>(message.parts.size()));
   for (const Bytes& part : message.parts) writer.bytes(part);
-  return finish(writer);
-}
-
-SharedMessage encode(const WaitingMessage& message) {
-  Writer writer = begin(MessageKind::waiting);
-  write_call(writer, message.call);
-  writer.number(static_cast<uint8_t>(message.ask_others));
-  return finish(writer);
-}
-
-SharedMessage encode(const AnswerMessage& message) {
-  Writer writer = begin(MessageKind::answer);
-  writer.number(message.sequence).number(message.whereabouts.begun);
-  writer.number(static_cast<uint8_t>(message.whereabouts.call.has_value()));
-  if (message.whereabouts.call) write_call(writer, *message.whereabouts.call);
-  return finish(writer);
-}
-
-SharedMessage encode(const LateNote& message) {
-  Writer writer = begin(MessageKind::late);
-  writer.number(message.sequence);
-  write_ranks(writer, message.behind);
-  write_ranks(writer, message.silent);
-  return finish(writer);
-}
-
-SharedMessage encode(const ClosingMessage& message) {
-  Writer writer = begin(MessageKind::closing);
-  writer.number(static_cast<uint32_t>(message.left.size()));
-  for (const auto& [rank, begun] : message.left) writer.number(rank).number(begun);
   return finish(writer);
 }
 
@@ -123,15 +80,9 @@ SharedMessage encode_gift(ByteView part) {
   return finish(writer);
 }
 
-SharedMessage encode_ranks(MessageKind kind, const std::vector<uint32_t>& ranks) {
-  Writer writer = begin(kind);
+SharedMessage encode_missing(const std::vector<uint32_t>& ranks) {
+  Writer writer = begin(MessageKind::missing);
   write_ranks(writer, ranks);
-  return finish(writer);
-}
-
-SharedMessage encode_sequence(MessageKind kind, uint32_t sequence) {
-  Writer writer = begin(kind);
-  writer.number(sequence);
   return finish(writer);
 }
 
@@ -152,43 +103,12 @@ bool decode(Reader& reader, JoinMessage& message) {
 }
 
 bool decode(Reader& reader, TableMessage& message) {
-  read_ranks(reader, message.root_ranks);
   message.root_holder = reader.text();
   const auto count = reader.number<uint32_t>();
   message.parts.clear();
   for (uint32_t i = 0; i < count && reader.ok(); ++i) {
     const ByteView part = reader.bytes();
     message.parts.emplace_back(part.begin(), part.end());
-  }
-  return reader.complete();
-}
-
-bool decode(Reader& reader, WaitingMessage& message) {
-  read_call(reader, message.call);
-  message.ask_others = reader.number<uint8_t>() != 0;
-  return reader.complete();
-}
-
-bool decode(Reader& reader, AnswerMessage& message) {
-  message.sequence = reader.number<uint32_t>();
-  message.whereabouts.begun = reader.number<uint32_t>();
-  if (reader.number<uint8_t>() != 0) read_call(reader, message.whereabouts.call.emplace());
-  return reader.complete();
-}
-
-bool decode(Reader& reader, LateNote& message) {
-  message.sequence = reader.number<uint32_t>();
-  read_ranks(reader, message.behind);
-  read_ranks(reader, message.silent);
-  return reader.complete();
-}
-
-bool decode(Reader& reader, ClosingMessage& message) {
-  const auto count = reader.number<uint32_t>();
-  message.left.clear();
-  for (uint32_t i = 0; i < count && reader.ok(); ++i) {
-    const auto rank = reader.number<uint32_t>();
-    message.left.emplace_back(rank, reader.number<uint32_t>());
   }
   return reader.complete();
 }
@@ -201,11 +121,6 @@ bool decode_gift(Reader& reader, Bytes& part) {
 
 bool decode_ranks(Reader& reader, std::vector<uint32_t>& ranks) {
   read_ranks(reader, ranks);
-  return reader.complete();
-}
-
-bool decode_sequence(Reader& reader, uint32_t& sequence) {
-  sequence = reader.number<uint32_t>();
   return reader.complete();
 }
 

@@ -1,9 +1,8 @@
 // What members and root say to each other, and its bytes.
 //
-//   member -> root   Join, Give (its part of an exchange), Ask (who is missing?), Report, Leave, Waiting (has waited for
-//                    long in a call), Resumed (waits no more), Answer (to a Question)
-//   root -> member   Welcome, Refused, Table (the parts of all), Missing (the answer to Ask), Failure, Closing, Question
-//                    (where are you?), Late (whom a wait is for), Lost (ranks whose processes have ended)
+//   member -> root   Join, Give (its part of an exchange), Ask (who is missing?), Report, Leave
+//   root -> member   Welcome, Refused, Table (the parts of all), Missing (the answer to Ask), Failure, Closing (the root's
+//                    process may end from now on)
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,6 @@
 
 #include "base/status.h"
 #include "bootstrap/frame.h"
-#include "bootstrap/judge.h"
 
 namespace ronde {
 
@@ -23,24 +21,17 @@ enum class MessageKind : uint8_t {
   ask = 3,
   report = 4,
   leave = 5,
-  waiting = 6,
-  answer = 7,
-  resumed = 8,
   welcome = 16,
   refused = 17,
   table = 18,
   missing = 19,
   failure = 20,
   closing = 21,
-  question = 22,
-  late = 23,
-  lost = 24,
 };
 
 inline constexpr uint32_t kMostRanks = 1 << 16;
 inline constexpr size_t kMostGiftBytes = 64 << 10;
 inline constexpr size_t kMostTextBytes = 4 << 10;
-inline constexpr size_t kMostCallTextBytes = 512;
 // Beyond gift or text: kind, lengths, names.
 inline constexpr size_t kMostOtherBytes = 4 << 10;
 inline constexpr size_t kMostBytesToRoot = kMostGiftBytes + kMostOtherBytes;
@@ -66,49 +57,24 @@ struct JoinMessage {
   ProcessIdentity process;
 };
 struct TableMessage {
-  std::vector<Bytes> parts;          // in rank order
-  std::vector<uint32_t> root_ranks;  // who lives in the root's process
-  std::string root_holder;           // the same as text: "rank 0 (pid 12 on host a)"; empty: no rank
-};
-struct WaitingMessage {
-  CallNote call;
-  bool ask_others = false;
-};
-struct AnswerMessage {
-  uint32_t sequence = 0;  // of the question
-  Whereabouts whereabouts;
-};
-// The root's process may end from now on; as long as it does not the root goes on.
-struct ClosingMessage {
-  std::vector<std::pair<uint32_t, uint32_t>> left;  // ranks that have left, and the last that each had begun
+  std::vector<Bytes> parts;  // in rank order
+  std::string root_holder;   // who lives in the root's process: "rank 0 (pid 12 on host a)"; empty: no rank
 };
 
 // Each without a field is its kind alone.
 [[nodiscard]] SharedMessage encode(MessageKind kind);
 [[nodiscard]] SharedMessage encode(const JoinMessage& message);
 [[nodiscard]] SharedMessage encode(const TableMessage& message);
-[[nodiscard]] SharedMessage encode(const WaitingMessage& message);
-[[nodiscard]] SharedMessage encode(const AnswerMessage& message);
-[[nodiscard]] SharedMessage encode(const LateNote& message);
-[[nodiscard]] SharedMessage encode(const ClosingMessage& message);
 [[nodiscard]] SharedMessage encode_gift(ByteView part);
-// kind: missing or lost.
-[[nodiscard]] SharedMessage encode_ranks(MessageKind kind, const std::vector<uint32_t>& ranks);
-// kind: leave (the last operation that it had begun) or question (about which operation).
-[[nodiscard]] SharedMessage encode_sequence(MessageKind kind, uint32_t sequence);
+[[nodiscard]] SharedMessage encode_missing(const std::vector<uint32_t>& ranks);
 // kind: report, failure or refused. The text is cut at kMostTextBytes.
 [[nodiscard]] SharedMessage encode_status(MessageKind kind, const Status& status);
 
 // The readers take what follows the kind. False: the bytes are none of ours.
 [[nodiscard]] bool decode(Reader& reader, JoinMessage& message);
 [[nodiscard]] bool decode(Reader& reader, TableMessage& message);
-[[nodiscard]] bool decode(Reader& reader, WaitingMessage& message);
-[[nodiscard]] bool decode(Reader& reader, AnswerMessage& message);
-[[nodiscard]] bool decode(Reader& reader, LateNote& message);
-[[nodiscard]] bool decode(Reader& reader, ClosingMessage& message);
 [[nodiscard]] bool decode_gift(Reader& reader, Bytes& part);
 [[nodiscard]] bool decode_ranks(Reader& reader, std::vector<uint32_t>& ranks);
-[[nodiscard]] bool decode_sequence(Reader& reader, uint32_t& sequence);
 [[nodiscard]] bool decode_status(Reader& reader, Status& status);
 
 // "rank 3", "ranks 1 and 4", "ranks 2-5, 9 and 12"; sorted ranks.

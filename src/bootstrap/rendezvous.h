@@ -1,5 +1,6 @@
-// How the ranks of one communicator meet: an all-gather of small messages with a deadline, and, once they have met, the
-// news that one of them is gone. What a communicator needs of the outside world at start-up goes through this contract.
+// How the ranks of one communicator meet: an all-gather of small messages with a deadline, and the news that one of them
+// has failed meanwhile. What a communicator needs of the outside world at start-up goes through this contract; once it has
+// started the control plane takes over.
 #pragma once
 
 #include <functional>
@@ -12,25 +13,11 @@
 #include "base/shared_word.h"
 #include "base/status.h"
 #include "base/wire.h"
-#include "bootstrap/judge.h"
 #include "bootstrap/unique_id.h"
 
 namespace ronde {
 
-// What a rank wants to hear of the others. Called on any thread, also from within the calls of this or another rank, and
-// under locks of the rendezvous: it must not block, nor call the rendezvous (failed may call leave).
-struct Watcher {
-  // Once, with the first failure of another rank: rondePeerLost ("rank 3 ..."), or what another rank reported.
-  std::function<void(Status)> failed;
-  // Where is this rank, and what was its call of that number?
-  std::function<Whereabouts(uint32_t sequence)> whereabouts = [](uint32_t) { return Whereabouts(); };
-  // A rank whose process has ended; before failed is told of it.
-  std::function<void(uint32_t rank)> lost = [](uint32_t) {};
-  // The answer to waiting(..., true).
-  std::function<void(LateNote)> late = [](const LateNote&) {};
-};
-
-// One rank's end. Used by one thread, except report(), waiting(), resumed() and leave(), which any thread may call.
+// One rank's end. Used by one thread, except report() and leave(), which any thread may call.
 class Rendezvous {
  public:
   virtual ~Rendezvous() = default;  // without leave() before: the others see this rank as lost
@@ -40,26 +27,20 @@ class Rendezvous {
   // warning that names them each 10 s. Fails on all ranks if one of them is lost or reports. `mine` has at most 64 KiB.
   virtual Result<std::vector<Bytes>> exchange(std::string_view what, ByteView mine, Deadline deadline) = 0;
 
-  // From now on the watcher hears of the others, first of what was before: a failure, lost ranks. A later watcher takes its
-  // place.
-  virtual void watch(Watcher watcher) = 0;
-
-  // This rank has waited for long in a call. The others' waits are compared with it: ranks that disagree, or one that has
-  // left, become a failure of all. ask_others: find out where all are; watcher.late is told. Does not block.
-  virtual void waiting(const CallNote& call, bool ask_others) = 0;
-  // The call that it waited in has ended. Does not block.
-  virtual void resumed() = 0;
+  // From now on `failed` is called, once, with the first failure of another rank, also if that came before: rondePeerLost
+  // ("rank 3 ..."), or what another rank reported. On any thread, also from within the calls of this or another rank: it
+  // must not block, nor call the rendezvous, except leave(). A later one takes its place.
+  virtual void watch(std::function<void(Status)> failed) = 0;
 
   // Tells the other ranks that this one has failed, and why; at most one time has effect. Does not block.
   virtual void report(const Status& why) = 0;
 
-  // Says goodbye; begun: the last operation that this rank has begun. That it ends is no failure from now on, unless another
-  // rank waits in a later operation. Does not block, is safe to call twice; the watcher is not called after it has returned.
-  virtual void leave(uint32_t begun) = 0;
+  // Says goodbye. That it ends is no failure from now on, unless others still wait for it in an exchange. Does not block, is
+  // safe to call twice; what watch() was given is not called after it has returned.
+  virtual void leave() = 0;
 
-  // After leave(): blocks until the goodbye has arrived, at most to the deadline. Until then this process must not end, or
-  // the others take that for a loss. Not on the event loop's thread.
-  virtual void settle(Deadline deadline) = 0;
+  // All ranks live in this process.
+  [[nodiscard]] virtual bool within_process() const = 0;
 };
 
 // Limits and choices of start-up, from the settings.

@@ -84,7 +84,7 @@ class Root final : public EventSource {
       const ConnectionId key = next_key_++;
       const Claim claim = stream.claim;
       const auto [entry, added] =
-          peers_.try_emplace(key, Peer{Connection(std::move(stream), Direction::to_member, kMostBytesToRoot)});
+          peers_.try_emplace(key, Peer{Connection(std::move(stream), Direction::to_client, kMostBytesToRoot)});
       control(EPOLL_CTL_ADD, entry->second.connection.fd(), key, EPOLLIN);
       machine_.opened(key, claim);
     }

@@ -70,7 +70,6 @@ void RootMachine::join(ConnectionId connection, const Claim& claim, const JoinMe
   member.process = message.process;
   ranks_.emplace(connection, rank);
   complete_ = members_.size() == nranks_;
-  if (complete_) judge_.emplace(nranks_, [this](uint32_t about) { return who(about); });
   send(connection, encode(MessageKind::welcome));
 }
 
@@ -93,25 +92,14 @@ void RootMachine::member_message(uint32_t rank, MessageKind kind, Reader& reader
   if (members_[rank].state != MemberState::present) return;
   Bytes part;
   Status reported;
-  uint32_t begun = 0;
-  WaitingMessage waiting;
-  AnswerMessage answer;
   if (kind == MessageKind::give && decode_gift(reader, part)) {
     give(rank, std::move(part), now);
   } else if (kind == MessageKind::ask && reader.complete()) {
-    send(members_[rank].connection, encode_ranks(MessageKind::missing, missing_ranks()));
+    send(members_[rank].connection, encode_missing(missing_ranks()));
   } else if (kind == MessageKind::report && decode_status(reader, reported)) {
     fail({reported.code(), fmt::format("{}: {}", who(rank), reported.message())}, rank, now);
-  } else if (kind == MessageKind::leave && decode_sequence(reader, begun)) {
-    leave(rank, begun, now);
-  } else if (kind == MessageKind::waiting && judge_ && decode(reader, waiting)) {
-    judge_->waiting(rank, waiting.call, waiting.ask_others, now);
-    pass_on_judgement(now);
-  } else if (kind == MessageKind::resumed && judge_ && reader.complete()) {
-    judge_->resumed(rank);
-  } else if (kind == MessageKind::answer && judge_ && decode(reader, answer)) {
-    judge_->answered(rank, answer.sequence, answer.whereabouts);
-    pass_on_judgement(now);
+  } else if (kind == MessageKind::leave && reader.complete()) {
+    leave(rank, now);
   } else {
     fail({rondeInternalError, fmt::format("{} sent a message that the meeting point does not know", who(rank))},
          std::nullopt, now);
@@ -134,7 +122,6 @@ void RootMachine::give(uint32_t rank, Bytes part, Time now) {
 
 void RootMachine::hand_out_table() {
   TableMessage table;
-  table.root_ranks = own_ranks();
   table.root_holder = holder_text();
   for (auto& [rank, member] : members_) {
     table.parts.push_back(std::move(*member.part));
@@ -145,31 +132,15 @@ void RootMachine::hand_out_table() {
   for (const auto& [rank, member] : members_) send(member.connection, message);
 }
 
-void RootMachine::send_to_present(uint32_t rank, const SharedMessage& message) {
-  const Member& member = members_.at(rank);
-  if (member.state == MemberState::present) send(member.connection, message);
-}
-
-void RootMachine::pass_on_judgement(Time now) {
-  for (const Judge::Question& question : judge_->take_questions())
-    send_to_present(question.rank, encode_sequence(MessageKind::question, question.sequence));
-  for (const Judge::Notice& notice : judge_->take_notices()) send_to_present(notice.rank, encode(notice.note));
-  if (const std::optional<Status> verdict = judge_->take_verdict()) fail(*verdict, std::nullopt, now);
-}
-
-void RootMachine::leave(uint32_t rank, uint32_t begun, Time now) {
+void RootMachine::leave(uint32_t rank, Time now) {
   Member& member = members_[rank];
   member.state = MemberState::left;
-  member.begun = begun;
   closes_.push_back(member.connection);
   const bool others_wait = parts_ > (member.part ? 1u : 0u);
   if (!complete_) {
     fail({rondeRemoteError, fmt::format("{} left before all {} ranks had come", who(rank), nranks_)}, rank, now);
   } else if (others_wait) {
     fail({rondeRemoteError, fmt::format("{} left while others still waited for it", who(rank))}, rank, now);
-  } else {
-    judge_->left(rank, begun);
-    pass_on_judgement(now);
   }
   part_if_own_ranks_left();
   check_finished(now);
@@ -181,16 +152,9 @@ void RootMachine::part_if_own_ranks_left() {
   const bool all_left = std::all_of(own.begin(), own.end(),
                                     [this](uint32_t rank) { return members_.at(rank).state == MemberState::left; });
   if (!complete_ || own.empty() || !all_left || std::exchange(parted_, true)) return;
-  const SharedMessage message = encode(closing_message());
+  const SharedMessage message = encode(MessageKind::closing);
   for (const auto& [rank, member] : members_)
     if (member.state == MemberState::present) send(member.connection, message);
-}
-
-ClosingMessage RootMachine::closing_message() const {
-  ClosingMessage closing;
-  for (const auto& [rank, member] : members_)
-    if (member.state == MemberState::left) closing.left.emplace_back(rank, member.begun);
-  return closing;
 }
 
 std::vector<uint32_t> RootMachine::missing_ranks() const {
@@ -232,9 +196,6 @@ void RootMachine::closed(ConnectionId connection, const Status& end, Time now) {
 
 void RootMachine::lose(uint32_t rank, const Status& end, Time now) {
   members_[rank].state = MemberState::lost;
-  const SharedMessage lost = encode_ranks(MessageKind::lost, {rank});  // before the failure: who learns that asks
-  for (const auto& [other, member] : members_)
-    if (member.state == MemberState::present) send(member.connection, lost);
   fail({end.code(), fmt::format("{} {}", who(rank), end.message())}, rank, now);
 }
 
@@ -252,13 +213,7 @@ void RootMachine::refuse(ConnectionId connection, const Status& why) {
   closes_.push_back(connection);
 }
 
-void RootMachine::advance(Time now) {
-  if (judge_) {
-    judge_->advance(now);
-    pass_on_judgement(now);
-  }
-  check_finished(now);
-}
+void RootMachine::advance(Time now) { check_finished(now); }
 
 void RootMachine::check_finished(Time now) {
   if (somebody_present()) return;
@@ -282,7 +237,7 @@ void RootMachine::end() {
     if (complete_ && members_[rank].state == MemberState::present)
       lose(rank, {rondePeerLost, "ended without saying goodbye"}, Time::min());
   }
-  const SharedMessage message = encode(closing_message());
+  const SharedMessage message = encode(MessageKind::closing);
   for (const auto& [connection, claim] : unjoined_) closes_.push_back(connection);
   for (const auto& [rank, member] : members_) {
     if (member.state != MemberState::present) continue;
@@ -294,7 +249,7 @@ void RootMachine::end() {
 
 Deadline RootMachine::next_deadline() const {
   if (finished_) return Deadline::never();
-  if (somebody_present()) return judge_ ? judge_->next_deadline() : Deadline::never();
+  if (somebody_present()) return Deadline::never();
   return members_.empty() ? Deadline::at(nobody_until_) : Deadline::at(linger_until_);
 }
 

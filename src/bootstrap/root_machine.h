@@ -24,8 +24,6 @@ class RootMachine {
     SharedMessage message;
   };
 
-  RootMachine(const RootMachine&) = delete;  // its judge asks it for names
-  RootMachine& operator=(const RootMachine&) = delete;
   // nobody_limit: when no member has come by then, the root gives up.
   RootMachine(ProcessIdentity own, Milliseconds nobody_limit, Time now);
 
@@ -51,7 +49,6 @@ class RootMachine {
     ConnectionId connection = 0;
     ProcessIdentity process;
     MemberState state = MemberState::present;
-    uint32_t begun = 0;         // the last operation; once it has left
     std::optional<Bytes> part;  // of the exchange in progress
   };
 
@@ -59,11 +56,8 @@ class RootMachine {
   [[nodiscard]] Status check_join(const JoinMessage& message) const;
   void member_message(uint32_t rank, MessageKind kind, Reader& reader, Time now);
   void give(uint32_t rank, Bytes part, Time now);
-  void leave(uint32_t rank, uint32_t begun, Time now);
-  void send_to_present(uint32_t rank, const SharedMessage& message);
-  void pass_on_judgement(Time now);
+  void leave(uint32_t rank, Time now);
   void part_if_own_ranks_left();
-  [[nodiscard]] ClosingMessage closing_message() const;
   [[nodiscard]] std::vector<uint32_t> own_ranks() const;
   void hand_out_table();
   [[nodiscard]] std::vector<uint32_t> missing_ranks() const;
@@ -86,7 +80,6 @@ class RootMachine {
   bool complete_ = false;             // all have come
   uint32_t parts_ = 0;                // of the exchange in progress
   bool parted_ = false;               // the ranks of this process have left, and the others know it
-  std::optional<Judge> judge_;        // once all have come
   std::optional<Status> failure_;
   Time linger_until_ = Time::max();  // a failed start-up tells those who come late
   bool finished_ = false;

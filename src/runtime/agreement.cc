@@ -9,31 +9,31 @@
 namespace ronde {
 namespace {
 
-constexpr Milliseconds kGoodbyeLimit{1'000};  // for a meeting point that does not answer
+constexpr Milliseconds kGoodbyeLimit{1'000};  // for neighbours that do not answer
 
 }  // namespace
 
-Agreement::Agreement(Rendezvous& rendezvous, FailureState& failure, CallLog log)
-    : rendezvous_(rendezvous), log_(std::move(log)) {
+Agreement::Agreement(Control& control, FailureState& failure, CallLog log) : control_(control), log_(std::move(log)) {
   Watcher watcher;
   watcher.failed = [&failure](const Status& why) { failure.set(why); };
   watcher.lost = [&failure](uint32_t rank) { failure.lose(rank); };
   watcher.whereabouts = [this](uint32_t sequence) { return whereabouts(sequence); };
   watcher.late = [this](LateNote note) {
+    if (note.sequence != log_.begun()) return;  // others ask about other calls
     const std::scoped_lock lock(mutex_);
     late_ = std::move(note);
   };
-  rendezvous_.watch(std::move(watcher));
+  control_.watch(std::move(watcher));
 }
 
 void Agreement::leave() {
   if (std::exchange(left_, true)) return;
-  rendezvous_.leave(log_.begun());
-  rendezvous_.settle(Deadline::after(kGoodbyeLimit));
+  control_.leave(log_.begun());
+  control_.settle(Deadline::after(kGoodbyeLimit));
 }
 
-void Agreement::waiting(const OperationArgs& args, uint32_t sequence, uint32_t digest, bool ask_others) {
-  rendezvous_.waiting({sequence, digest, describe(args)}, ask_others);
+void Agreement::waiting(const OperationArgs& args, uint32_t sequence, uint32_t digest, WaitReason reason) {
+  control_.waiting({sequence, digest, describe(args)}, reason);
 }
 
 Whereabouts Agreement::whereabouts(uint32_t sequence) const {

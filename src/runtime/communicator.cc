@@ -22,7 +22,7 @@ Result<std::unique_ptr<Communicator>> Communicator::create(Process& process, Com
 
 Communicator::Communicator(CommunicatorParts parts)
     : parts_(std::move(parts)),
-      agreement_(*parts_.rendezvous, failure_, CallLog(parts_.black_box, parts_.options.counters_start)),
+      agreement_(*parts_.control, failure_, CallLog(parts_.black_box, parts_.options.counters_start)),
       context_{parts_.options.rank, parts_.options.nranks, parts_.options.name, &parts_.options.settings, &failure_,
                &agreement_},
       ring_schedule_(context_.nranks, parts_.ring.position),

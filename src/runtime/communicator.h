@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bootstrap/rendezvous.h"
+#include "control/control.h"
 #include "link/transport.h"
 #include "plan/choose.h"
 #include "runtime/failure.h"
@@ -36,7 +37,7 @@ struct CommunicatorOptions {
 // What the set-up finds and makes; the communicator works on it.
 struct CommunicatorParts {
   CommunicatorOptions options;
-  std::unique_ptr<Rendezvous> rendezvous;
+  std::unique_ptr<Control> control;
   std::shared_ptr<black_box::Area> black_box;
   std::shared_ptr<const void> memory_share;  // of the process's budget
   OwnMemory own;

@@ -31,10 +31,13 @@ constexpr Milliseconds kNewsLimit{300};
 class Setup {
  public:
   Setup(Process& process, CommunicatorOptions options, std::unique_ptr<Rendezvous> rendezvous, Deadline deadline)
-      : transports_(process.transports()), deadline_(deadline), memory_(process.shared_memory()) {
+      : process_(process),
+        transports_(process.transports()),
+        deadline_(deadline),
+        memory_(process.shared_memory()),
+        rendezvous_(std::move(rendezvous)) {
     if (options.stop) elsewhere_ = options.stop;
     parts_.options = std::move(options);
-    parts_.rendezvous = std::move(rendezvous);
   }
 
   Result<CommunicatorParts> run() {
@@ -43,14 +46,22 @@ class Setup {
     if (status.code() == rondePeerUnreachable) wait_for_news();
     // What stopped the others is the cause; what this rank ran into after that is not.
     if (const Status elsewhere = elsewhere_->first(); !elsewhere.ok()) {
-      if (elsewhere.code() == rondeAborted) parts_.rendezvous->report({rondeRemoteError, "aborted the start-up"});
+      if (elsewhere.code() == rondeAborted) tell_others({rondeRemoteError, "aborted the start-up"});
       return elsewhere;
     }
-    parts_.rendezvous->report(status);
+    tell_others(status);
     return status;
   }
 
  private:
+  // Also those that have started meanwhile.
+  void tell_others(const Status& why) {
+    rendezvous_->report(why);
+    if (!parts_.control) return;
+    parts_.control->report(why);
+    parts_.control->leave(0);
+  }
+
   // A peer that cannot be reached has most likely failed itself: its own word is the cause, and on its way.
   void wait_for_news() const {
     const Deadline limit = Deadline::after(kNewsLimit);
@@ -60,6 +71,7 @@ class Setup {
   Status run_steps() {
     RONDE_TRY(read_request());
     RONDE_TRY(open_endpoints());
+    RONDE_TRY(open_control());
     watch_others();
     trace("joined; tells what it is");
     RONDE_TRY(exchange_facts());
@@ -70,7 +82,9 @@ class Setup {
     RONDE_TRY(check_request());
     trace("makes its links");
     RONDE_TRY(connect());
-    RONDE_TRY(parts_.rendezvous->exchange("ready?", {}, deadline_));
+    RONDE_TRY(connect_control());
+    RONDE_TRY(rendezvous_->exchange("ready?", {}, deadline_));
+    rendezvous_->leave();  // from here on the control plane watches
     parts_.memory_share = std::move(memory_share_);
     log_choice();
     trace("is ready");
@@ -86,9 +100,27 @@ class Setup {
 
   // While this rank waits in a transport nobody else listens to the news.
   void watch_others() {
-    Watcher watcher;
-    watcher.failed = [elsewhere = elsewhere_](const Status& why) { elsewhere->set(why); };
-    parts_.rendezvous->watch(std::move(watcher));
+    rendezvous_->watch([elsewhere = elsewhere_](const Status& why) { elsewhere->set(why); });
+  }
+
+  Status open_control() {
+    ControlOptions options;
+    options.job = parts_.options.job;
+    options.secret = parts_.options.secret;
+    options.rank = static_cast<uint32_t>(parts_.options.rank);
+    options.nranks = static_cast<uint32_t>(parts_.options.nranks);
+    options.within_process = rendezvous_->within_process();
+    options.meeting.socket_ifname = parts_.options.settings.socket_ifname;
+    options.meeting.socket_family = family_by_name(parts_.options.settings.socket_family);
+    RONDE_ASSIGN(parts_.control, Control::enter(process_.control(), process_.loop(), options));
+    return {};
+  }
+
+  Status connect_control() {
+    std::vector<ByteView> facts;
+    facts.reserve(nranks());
+    for (const RankFacts& rank : facts_) facts.push_back(rank.control);
+    return parts_.control->connect(facts, deadline_, &elsewhere_->flag());
   }
 
   Status read_request() {
@@ -124,10 +156,12 @@ class Setup {
   bool reserve_memory() {
     memory_share_ = memory_.reserve(SegmentLayout::most_bytes(), parts_.options.settings.shm_limit_bytes);
     if (memory_share_) return true;
-    log::warn(
-        "this process has {} bytes of shared memory in use; one more communicator would go beyond "
-        "RONDE_SHM_LIMIT={}: it uses other transports",
-        memory_.in_use(), parts_.options.settings.shm_limit_bytes);
+    if (memory_.refused_first_time()) {
+      log::warn(
+          "this process has {} bytes of shared memory in use; one more communicator would go beyond "
+          "RONDE_SHM_LIMIT={}: it and later ones use other transports",
+          memory_.in_use(), parts_.options.settings.shm_limit_bytes);
+    }
     return false;
   }
 
@@ -137,9 +171,10 @@ class Setup {
                    parts_.options.settings.agreed_text(),
                    boot_id(),
                    topology::CpuAllowance::of_this_process(),
+                   parts_.control->facts(),
                    {}};
     for (const auto& endpoint : endpoints_) mine.endpoints.push_back(endpoint ? endpoint->facts() : Bytes());
-    RONDE_ASSIGN(std::vector<Bytes> all, parts_.rendezvous->exchange("who is there", write_facts(mine), deadline_));
+    RONDE_ASSIGN(std::vector<Bytes> all, rendezvous_->exchange("who is there", write_facts(mine), deadline_));
     RONDE_ASSIGN(facts_, read_all_facts(all, parts_.options.rank, transports_.size()));
     number_hosts();
     return {};
@@ -188,7 +223,7 @@ class Setup {
       for (size_t other = 0; other < nranks(); ++other) settled_[other] = settled_[other] || reached[i][other];
     }
     RONDE_ASSIGN(const std::vector<Bytes> all,
-                 parts_.rendezvous->exchange("who reaches whom", write_reach(reached), deadline_));
+                 rendezvous_->exchange("who reaches whom", write_reach(reached), deadline_));
     RONDE_ASSIGN(choice_, TransportChoice::among(all, transports_.size(), parts_.options.settings.transport));
     parts_.transport_of.resize(nranks());
     parts_.peers.resize(nranks());
@@ -344,9 +379,11 @@ class Setup {
 
   // Why start-up has to end: a failure of another rank, or an abort from outside. Outlives this in the watcher.
   std::shared_ptr<FailureState> elsewhere_ = std::make_shared<FailureState>();
+  Process& process_;
   std::span<const std::unique_ptr<Transport>> transports_;
   Deadline deadline_;
   SharedMemoryBudget& memory_;
+  std::unique_ptr<Rendezvous> rendezvous_;
   std::shared_ptr<const void> memory_share_;
   CommunicatorParts parts_;
   std::vector<std::unique_ptr<Endpoint>> endpoints_;  // by transport; null: not used

@@ -53,16 +53,16 @@ Progress OperationTask::blocked_until_verdict(const Status& last_resort) {
   if (last_resort_.ok()) {
     last_resort_ = last_resort;
     last_resort_since_ = now;
-    tell_others_of_wait(true);
+    tell_others_of_wait(WaitReason::suspicion);
   }
   // Here, too: check_patience() is not asked while other tasks of the loop move.
   if (now - last_resort_since_ >= kVerdictWait) return fail(last_resort_.code(), last_resort_.message());
   return blocked_on(kWaitsForAny, false);
 }
 
-void OperationTask::tell_others_of_wait(bool ask_others) {
+void OperationTask::tell_others_of_wait(WaitReason reason) {
   others_know_of_wait_ = true;
-  context_.agreement->waiting(args_, sequence_, digest_, ask_others);
+  context_.agreement->waiting(args_, sequence_, digest_, reason);
 }
 
 Progress OperationTask::fail(rondeResult_t code, const std::string& cause) {
@@ -127,11 +127,11 @@ void OperationTask::check_patience(Time waiting_since, Time now) {
 void OperationTask::check_wait(Time::duration waited) {
   if (!last_resort_.ok()) return;  // told already
   if (waited < kLongWait) return;
-  if (!std::exchange(told_of_wait_, true)) tell_others_of_wait(false);
+  if (!std::exchange(told_of_wait_, true)) tell_others_of_wait(WaitReason::long_wait);
   for (const Time::duration due : {next_warning_, Time::duration(seconds(context_.settings->late_timeout_s))}) {
     if (due <= Time::duration::zero() || due <= asked_for_ || waited < due - kAskBefore) continue;
     asked_for_ = due;
-    tell_others_of_wait(true);
+    tell_others_of_wait(WaitReason::warning_due);
   }
 }
 

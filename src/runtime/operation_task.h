@@ -63,7 +63,7 @@ class OperationTask : public Task {
  private:
   Progress blocked_until_verdict(const Status& last_resort);
   void check_wait(Time::duration waited);
-  void tell_others_of_wait(bool ask_others);
+  void tell_others_of_wait(WaitReason reason);
 
   const OperationContext& context_;
   OperationArgs args_;

@@ -100,7 +100,7 @@ std::string meet(int times, RendezvousOptions options) {
     if (!table.ok()) return table.status().message();
     for (int rank = 0; rank < world->world.nranks; ++rank)
       if (Reader((*table)[static_cast<size_t>(rank)]).number<int>() != rank) return "wrong rank";
-    (*member)->leave(0);
+    (*member)->leave();
     text += fmt::format("{}/{} local {}/{};", world->world.rank, world->world.nranks, world->world.local_rank,
                         world->world.local_nranks);
   }

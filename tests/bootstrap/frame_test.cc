@@ -25,14 +25,14 @@ Bytes wire(const Frame& frame) {
 
 constexpr size_t kMost = 1000;
 
-FrameOpener opener(int key = 1, Direction direction = Direction::to_root) {
+FrameOpener opener(int key = 1, Direction direction = Direction::to_server) {
   return FrameOpener(key_of(key), direction, kMost);
 }
 
 }  // namespace
 
 TEST_CASE("Messages arrive, however the bytes are cut") {
-  FrameSealer sealer(key_of(1), Direction::to_root);
+  FrameSealer sealer(key_of(1), Direction::to_server);
   Bytes all;
   for (const char* message : {"first", "", "third"}) {
     const Bytes one = wire(sealer.seal(text(message)));
@@ -51,7 +51,7 @@ TEST_CASE("Messages arrive, however the bytes are cut") {
 }
 
 TEST_CASE("Each flipped bit is found") {
-  FrameSealer sealer(key_of(1), Direction::to_root);
+  FrameSealer sealer(key_of(1), Direction::to_server);
   const Bytes right = wire(sealer.seal(text("content")));
   // Beyond the frame there is more, so that a longer length finds bytes.
   for (size_t bit = 0; bit < right.size() * 8; ++bit) {
@@ -67,7 +67,7 @@ TEST_CASE("Each flipped bit is found") {
 }
 
 TEST_CASE("Replayed, left out, reflected and foreign messages are found") {
-  FrameSealer sealer(key_of(1), Direction::to_root);
+  FrameSealer sealer(key_of(1), Direction::to_server);
   const Bytes first = wire(sealer.seal(text("one")));
   const Bytes second = wire(sealer.seal(text("two")));
   std::vector<Bytes> messages;
@@ -81,7 +81,7 @@ TEST_CASE("Replayed, left out, reflected and foreign messages are found") {
   messages.clear();
   FrameOpener left_out = opener();
   CHECK_FALSE(left_out.feed(second, messages));
-  FrameOpener reflected = opener(1, Direction::to_member);
+  FrameOpener reflected = opener(1, Direction::to_client);
   CHECK_FALSE(reflected.feed(first, messages));
   FrameOpener other_key = opener(2);
   CHECK_FALSE(other_key.feed(first, messages));
@@ -89,7 +89,7 @@ TEST_CASE("Replayed, left out, reflected and foreign messages are found") {
 }
 
 TEST_CASE("A truncated message is just not there yet") {
-  FrameSealer sealer(key_of(1), Direction::to_root);
+  FrameSealer sealer(key_of(1), Direction::to_server);
   const Bytes all = wire(sealer.seal(text("content")));
   FrameOpener reader = opener();
   std::vector<Bytes> messages;
@@ -106,7 +106,7 @@ TEST_CASE("case_24_announced_length: a length beyond the limit is refused at onc
   CHECK_FALSE(reader.feed(announced, messages));
   CHECK_THAT(reader.problem(), Catch::Contains("longer"));
 
-  FrameSealer sealer(key_of(1), Direction::to_root);
+  FrameSealer sealer(key_of(1), Direction::to_server);
   FrameOpener at_limit = opener();
   CHECK(at_limit.feed(wire(sealer.seal(std::make_shared<const Message>(Bytes(kMost)))), messages));
   CHECK_FALSE(at_limit.feed(wire(sealer.seal(std::make_shared<const Message>(Bytes(kMost + 1)))), messages));

@@ -70,8 +70,8 @@ TEST_CASE("A report reaches the others once, with code, rank and text, and its s
 TEST_CASE("A goodbye is no failure, unless somebody still needs that rank") {
   SimulatedMeeting meeting(3);
   meeting.add_all();
-  meeting[1].leave(0);
-  meeting[1].leave(0);
+  meeting[1].leave();
+  meeting[1].leave();
   meeting.settle();
   CHECK_FALSE(meeting[0].failure());
   meeting.begin(0, "part");
@@ -92,7 +92,7 @@ TEST_CASE("A goodbye while others wait, or before all have come, fails them") {
     meeting.begin(0, "part");
     meeting.settle();
   }
-  meeting[1].leave(0);
+  meeting[1].leave();
   meeting.settle();
   CHECK(meeting[0].failure()->code() == rondeRemoteError);
   CHECK_THAT(message_of(meeting[0].failure()), Catch::Contains("rank 1 (pid 4001") && Catch::Contains("left"));
@@ -136,7 +136,7 @@ TEST_CASE("The ranks of the root's process that have not left end with it") {
   SimulatedMeeting meeting(3, 0);  // rank 0 lives in the process of the root
   meeting.add_all();
   const bool left = GENERATE(false, true);
-  if (left) meeting[0].leave(0);
+  if (left) meeting[0].leave();
   meeting.settle();
   meeting.root.end();
   meeting.settle();
@@ -170,25 +170,6 @@ TEST_CASE("A message that makes no sense fails, and does no harm") {
   meeting.root.received(0, Bytes(1, std::byte{200}), meeting.now);
   meeting.settle();
   CHECK_THAT(message_of(meeting[1].failure()), Catch::Contains("rank 0") && Catch::Contains("does not know"));
-}
-
-TEST_CASE("Who is lost is told as a number, before the failure") {
-  SimulatedMeeting meeting(3, 0);  // rank 0 lives in the process of the root
-  meeting.add_all();
-  for (const size_t rank : {0, 1, 2}) meeting.begin(rank, "a");
-  meeting.settle();
-  meeting.kill(2);
-  meeting.settle();
-  CHECK(meeting[1].take_lost() == std::vector<uint32_t>{2});
-  meeting.kill_root();
-  CHECK(meeting[1].take_lost() == std::vector<uint32_t>{0});
-}
-
-TEST_CASE("Ranks that there are not are refused, whoever names them") {
-  MemberMachine member(JoinMessage{2, 0, SimulatedMeeting::process(2)}, "x", Milliseconds(1000));
-  member.received(encode_ranks(MessageKind::lost, {1, 7})->bytes, Time());
-  CHECK(member.take_lost().empty());
-  CHECK(member.failure()->code() == rondeInternalError);
 }
 
 }  // namespace ronde

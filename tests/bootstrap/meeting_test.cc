@@ -24,7 +24,7 @@ TEST_CASE("All parts reach everybody in rank order, round after round, in any or
   }
   for (uint32_t i = 0; i < nranks; ++i) {
     CHECK_FALSE(meeting.root.finished());
-    meeting[i].leave(0);
+    meeting[i].leave();
     meeting.settle();
     CHECK_FALSE(meeting[i].failure());
   }

@@ -112,7 +112,7 @@ class World {
   void destroy(int rank) { ranks_[static_cast<size_t>(rank)].reset(); }
   void leave_all() {
     for (auto& rank : ranks_)
-      if (rank) rank->leave(0);
+      if (rank) rank->leave();
   }
   [[nodiscard]] int nranks() const { return nranks_; }
 
@@ -133,8 +133,8 @@ TEST_CASE("Ranks meet, exchange parts of different sizes, and part in peace") {
     std::string outcome = exchange_rounds(world[rank], nranks, rank, 5);
     world[rank].watch({watchers[static_cast<size_t>(rank)].callback()});
     if (outcome.empty()) outcome = exchange_rounds(world[rank], nranks, rank, 2);  // watched or not
-    world[rank].leave(0);
-    world[rank].leave(0);
+    world[rank].leave();
+    world[rank].leave();
     return outcome;
   });
   for (int rank = 0; rank < nranks; ++rank) world.destroy(rank);
@@ -152,7 +152,7 @@ TEST_CASE("Over IPv6 alone") {
     auto joined = join(loop, *id, 3, rank, loopback_options(), Deadline::after(Milliseconds(5000)));
     if (!joined.ok()) return joined.status().message();
     std::string outcome = exchange_rounds(**joined, 3, rank, 2);
-    (*joined)->leave(0);
+    (*joined)->leave();
     return outcome;
   });
 }
@@ -169,7 +169,7 @@ TEST_CASE("Both families at once, and each rank with a loop of its own as in sep
     if (!joined.ok()) return joined.status().message();
     std::string outcome = exchange_rounds(**joined, 4, rank, 3);
     (*joined)->watch({[](const Status&) {}});
-    (*joined)->leave(0);
+    (*joined)->leave();
     joined->reset();
     return outcome;
   });
@@ -256,7 +256,7 @@ TEST_CASE("A callback may leave and destroy its own rank") {
   World world(sockets, 2);
   std::atomic<bool> told = false;
   world[0].watch({[&](const Status&) {
-    world[0].leave(0);
+    world[0].leave();
     told = true;
   }});
   world.destroy(1);
@@ -276,7 +276,7 @@ TEST_CASE("leave() and failures from many threads at once") {
         if (rank == 0 && left) ++late_calls;
       }});
     std::thread leaver([&] {
-      world[0].leave(0);
+      world[0].leave();
       left = true;
     });
     std::thread reporter([&] { world[1].report({rondeSystemError, "x"}); });
@@ -303,7 +303,7 @@ TEST_CASE("case_09: an id is good for one communicator, a rank and a size for on
     const Time start = Clock::now();
     CHECK(mismatch(join_one(1, 0).status(), rondeInvalidUsage, {"rank 0 cannot join", "used already"}) == "");
     CHECK((*first)->exchange("still works", {}, Deadline::after(Milliseconds(1000))).ok());
-    (*first)->leave(0);
+    (*first)->leave();
     first->reset();
     const auto later = join_one(1, 0);
     REQUIRE_FALSE(later.ok());
@@ -392,7 +392,7 @@ TEST_CASE("The meeting point's end: in good order no failure, else a loss") {
     CHECK(mismatch(watcher.wait(Milliseconds(2000)), rondePeerLost,
                    {"the process that holds the meeting point (127.0.0.1"}) == "");
   }
-  (*member)->leave(0);
+  (*member)->leave();
   for (const int fd : {ready[0], ready[1], done[0], done[1]}) close(fd);
 }
 
@@ -411,7 +411,7 @@ TEST_CASE("case_22_interrupted: a 1 ms timer without SA_RESTART disturbs nothing
       std::string outcome = exchange_rounds(world[rank], 4, rank, 30);
       world[rank].watch({[](const Status&) {}});
       if (outcome.empty()) std::this_thread::sleep_for(Milliseconds(20));
-      world[rank].leave(0);
+      world[rank].leave();
       return outcome;
     });
   }
@@ -439,7 +439,7 @@ TEST_CASE("case_08_cycles: a rendezvous leaves no descriptor or thread behind") 
       if (!joined.ok()) return joined.status().message();
       std::string outcome = exchange_rounds(**joined, 2, rank, 1);
       (*joined)->watch({[](const Status&) {}});
-      (*joined)->leave(0);
+      (*joined)->leave();
       return outcome;
     });
     if (cycle == 1) {

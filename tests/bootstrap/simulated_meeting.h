@@ -22,7 +22,7 @@ class SimulatedMeeting {
 
   size_t add(uint32_t rank, uint32_t nranks = 0) {
     const JoinMessage join{nranks == 0 ? nranks_ : nranks, rank, process(static_cast<uint32_t>(members.size()))};
-    members.push_back({std::make_unique<MemberMachine>(join, "10.0.0.1:7", Milliseconds(10'000)), true, 0});
+    members.push_back({std::make_unique<MemberMachine>(join, "10.0.0.1:7", Milliseconds(10'000)), true});
     Claim claim;
     claim.client_rank = rank;
     root.opened(members.size() - 1, claim);
@@ -53,8 +53,6 @@ class SimulatedMeeting {
     for (bool moved = true; moved;) {
       moved = false;
       for (size_t number = 0; number < members.size(); ++number) {
-        for (const uint32_t sequence : members[number].machine->take_questions())
-          members[number].machine->answer(sequence, {members[number].begun, std::nullopt});
         for (const SharedMessage& message : members[number].machine->take_messages()) {
           if (members[number].connected) root.received(number, message->bytes, now);
           moved = true;
@@ -92,7 +90,6 @@ class SimulatedMeeting {
   struct Member {
     std::unique_ptr<MemberMachine> machine;
     bool connected = false;
-    uint32_t begun = 0;  // operations, for its answers
   };
 
  private:

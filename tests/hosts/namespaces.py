@@ -165,6 +165,9 @@ class Hosts:
         options.update(more)
         return subprocess.run(self.command(host, words), **options)
 
+    def run_on_switch(self, words):
+        return _run(["ip", "netns", "exec", self.switch_name, *words])
+
     def interface_bytes(self, host):
         """(sent, received) of eth0 since it was made, and the same in packets."""
         link = json.loads(ip("-j", "-s", "-n", self.names[host], "link", "show", "dev", "eth0"))[0]

@@ -16,7 +16,7 @@ namespace ronde {
 namespace {
 
 constexpr size_t kSliceBytes = 128 << 10;
-constexpr int kAcceptPollMs = 20;
+constexpr int kAcceptPollMs = 50;  // how often it is asked whether to stop
 constexpr size_t kMostAddresses = 64;
 
 // Names one connection between two ranks, in the claim's detail.

@@ -1,0 +1,238 @@
+#include "control/control_machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/shared_word.h"
+
+namespace ronde {
+namespace {
+
+// A rank that lives answers within this time, unless it is stopped.
+constexpr Milliseconds kAnswerLimit{400};
+// What an inquiry has found is good enough for a warning for so long.
+constexpr Milliseconds kFresh{1000};
+// A timer that comes later than this was held up with the whole process, and what it waited for as well.
+constexpr Milliseconds kHeldUp{1000};
+
+}  // namespace
+
+ControlMachine::ControlMachine(uint32_t rank, uint32_t nranks, std::function<std::string(uint32_t)> who,
+                               std::function<Whereabouts(uint32_t)> whereabouts)
+    : rank_(rank), nranks_(nranks), who_(std::move(who)), whereabouts_(std::move(whereabouts)), flood_(rank, nranks) {}
+
+// ---- From neighbours -----------------------------------------------------------------------------------------------
+
+void ControlMachine::received(uint32_t peer, ByteView message, Time now) {
+  if (left_) return;
+  Reader reader(message);
+  uint32_t begun = 0;
+  bool known = true;
+  if (reader.number<WordKind>() == WordKind::goodbye) {
+    known = decode_goodbye(reader, begun);
+    if (known) goodbye_received(peer, begun);
+  } else {
+    known = flood_.received(peer, message);
+    for (const Flood::Arrival& arrival : flood_.take_arrivals()) known = arrived(arrival, now) && known;
+  }
+  if (!known) {
+    fail({rondeInternalError, fmt::format("{} passed on a control message that this rank does not know", who_(peer))});
+  }
+}
+
+void ControlMachine::goodbye_received(uint32_t peer, uint32_t begun) {
+  flood_.close(peer);
+  closes_.push_back(peer);
+  if (!departed_.emplace(peer, begun).second || ended()) return;
+  if (check_departed() || !inquiry_) return;
+  inquiry_->left(peer, begun);
+  conclude_if_due();
+}
+
+void ControlMachine::closed(uint32_t peer, const Status& end) {
+  if (!flood_.links().contains(peer)) return;
+  flood_.close(peer);
+  if (left_) return;
+  lose(peer, end);
+}
+
+// This rank is the first to see it, or one of the first.
+void ControlMachine::lose(uint32_t rank, const Status& how) {
+  if (!lost_.insert(rank).second) return;
+  new_lost_.push_back(rank);
+  flood_.say(encode_lost(rank, how));
+  fail({how.code(), fmt::format("{} {}", who_(rank), how.message())});
+}
+
+bool ControlMachine::arrived(const Flood::Arrival& arrival, Time now) {
+  Reader reader(arrival.payload);
+  if (arrival.answers) {
+    Answer answer;
+    if (!decode(reader, answer)) return false;
+    if (!inquiry_ || arrival.number != inquiry_number_) return true;
+    inquiry_->answered(*arrival.answers, answer);
+    conclude_if_due();
+    return true;
+  }
+  Status status;
+  CallNote call;
+  LateNote note;
+  uint32_t rank = 0;
+  switch (reader.number<WordKind>()) {
+    case WordKind::lost:
+      if (!decode_lost(reader, rank, status) || rank >= nranks_) return false;
+      if (rank == rank_) {
+        fail({rondePeerUnreachable, fmt::format("{} has lost the connection to this rank, and took it for dead: {}",
+                                                who_(arrival.origin), status.message())});
+      } else if (lost_.insert(rank).second) {
+        new_lost_.push_back(rank);
+        if (inquiry_) inquiry_->lost(rank);
+        fail({status.code(), fmt::format("{} {}", who_(rank), status.message())});
+      }
+      return true;
+    case WordKind::failure:
+      if (!decode(reader, status)) return false;
+      fail({status.code(), fmt::format("{}: {}", who_(arrival.origin), status.message())});
+      return true;
+    case WordKind::verdict:
+      if (!decode(reader, status)) return false;
+      fail(status);
+      return true;
+    case WordKind::inquiry:
+      if (!decode(reader, call)) return false;
+      asked(arrival, call, now);
+      return true;
+    case WordKind::late:
+      if (!decode(reader, note)) return false;
+      concluded(note);
+      return true;
+    default: return false;
+  }
+}
+
+void ControlMachine::asked(const Flood::Arrival& arrival, const CallNote& call, Time now) {
+  const Answer answer{whereabouts_(call.sequence), waits_.has_value(), {departed_.begin(), departed_.end()}};
+  flood_.answer(arrival.origin, arrival.number, encode(answer));
+  if (!answer.whereabouts.call || (waits_ && waits_->sequence != call.sequence)) return;
+  // This rank need not ask the same, unless nothing comes of it.
+  heard_ = {call.sequence, false, false, now};
+  begin_at_ = now + kAnswerLimit + Milliseconds(1 + rank_ % 64);  // not all at the same moment
+}
+
+void ControlMachine::concluded(const LateNote& note) {
+  late_notes_.push_back(note);
+  if (!heard_ || heard_->sequence != note.sequence) return;
+  heard_->concluded = true;
+  if (!heard_->before_suspicion) wish_.reset();
+  begin_at_ = {};
+}
+
+void ControlMachine::fail(Status why) {
+  if (left_ || failure_) return;
+  failure_ = std::move(why);
+  inquiry_.reset();
+}
+
+// ---- Of this rank --------------------------------------------------------------------------------------------------
+
+void ControlMachine::report(const Status& why) {
+  if (left_ || std::exchange(reported_, true)) return;
+  inquiry_.reset();
+  flood_.say(encode_status(WordKind::failure, why));
+}
+
+void ControlMachine::leave(uint32_t begun) {
+  if (std::exchange(left_, true)) return;
+  for (Flood::Outgoing& outgoing : flood_.take_messages()) messages_.push_back(std::move(outgoing));
+  const auto goodbye = std::make_shared<const Message>(encode_goodbye(begun));
+  for (const uint32_t peer : flood_.links()) messages_.push_back({peer, goodbye});
+  inquiry_.reset();
+}
+
+void ControlMachine::waiting(const CallNote& call, WaitReason reason, Time now) {
+  if (ended()) return;
+  waits_ = call;
+  if (check_departed()) return;
+  const bool is_known = heard_ && heard_->sequence == call.sequence && heard_->concluded;
+  if (reason == WaitReason::long_wait && is_known) return;
+  if (reason == WaitReason::warning_due && is_known && now - heard_->at < kFresh) return;
+  wish_ = std::max(wish_.value_or(reason), reason);
+  if (reason == WaitReason::suspicion && heard_) heard_->before_suspicion = true;
+  begin_inquiry(now);
+}
+
+void ControlMachine::resumed() {
+  waits_.reset();
+  wish_.reset();
+  heard_.reset();
+  inquiry_.reset();
+}
+
+// A neighbour that has left is not asked: what it needs to say it has said.
+bool ControlMachine::check_departed() {
+  if (!waits_) return false;
+  for (const auto& [rank, begun] : departed_) {
+    if (reached(begun, waits_->sequence)) continue;
+    judge(left_too_early(who_(rank), begun, rank_, *waits_));
+    return true;
+  }
+  return false;
+}
+
+void ControlMachine::begin_inquiry(Time now) {
+  const bool is_asking = inquiry_ && !inquiry_->concluded();
+  if (!wish_ || !waits_ || is_asking || ended()) return;
+  if (heard_ && heard_->sequence == waits_->sequence && now < begin_at_) return;
+  wish_.reset();
+  heard_ = {waits_->sequence, false, false, now};
+  std::set<uint32_t> others;
+  for (uint32_t rank = 0; rank < nranks_; ++rank)
+    if (rank != rank_ && !lost_.contains(rank) && !departed_.contains(rank)) others.insert(rank);
+  inquiry_.emplace(rank_, *waits_, std::move(others), now + kAnswerLimit);
+  inquiry_number_ = flood_.say(encode_inquiry(*waits_));
+  conclude_if_due();
+}
+
+// An answer that comes after the conclusion, from a rank that was stopped or out of reach, may still show what is wrong.
+void ControlMachine::conclude_if_due() {
+  if (inquiry_->complete() || (inquiry_->concluded() && inquiry_->verdict(who_))) conclude();
+}
+
+void ControlMachine::conclude() {
+  inquiry_->conclude();
+  if (const std::optional<Status> verdict = inquiry_->verdict(who_)) return judge(*verdict);
+  const LateNote note = inquiry_->late();
+  flood_.say(encode(note));
+  concluded(note);
+}
+
+void ControlMachine::judge(const Status& verdict) {
+  flood_.say(encode_status(WordKind::verdict, verdict));
+  fail(verdict);
+}
+
+void ControlMachine::advance(Time now) {
+  if (inquiry_ && !inquiry_->concluded() && now >= inquiry_->until()) {
+    if (now - inquiry_->until() > kHeldUp) {
+      inquiry_->extend(now + kAnswerLimit);
+    } else {
+      conclude();
+    }
+  }
+  begin_inquiry(now);
+}
+
+Deadline ControlMachine::next_deadline() const {
+  if (inquiry_ && !inquiry_->concluded()) return Deadline::at(inquiry_->until());
+  if (wish_ && waits_ && !ended()) return Deadline::at(begin_at_);
+  return Deadline::never();
+}
+
+std::vector<Flood::Outgoing> ControlMachine::take_messages() {
+  for (Flood::Outgoing& outgoing : flood_.take_messages()) messages_.push_back(std::move(outgoing));
+  return std::exchange(messages_, {});
+}
+
+}  // namespace ronde

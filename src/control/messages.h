@@ -1,0 +1,66 @@
+// What ranks say to each other over their control connections, and its bytes. All of it but Goodbye travels in a Flood.
+//
+//   words     Lost (a rank whose process has ended), Failure (of the rank that says it), Verdict (on all), Inquiry (where
+//             are you, what was your call of this number?), Late (whom a wait is for)
+//   answers   Answer (to an Inquiry)
+//   Goodbye   to the neighbours only, the last on a connection
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "base/wire.h"
+
+namespace ronde {
+
+// One rank's call of a collective. Numbers are compared by signed difference.
+struct CallNote {
+  uint32_t sequence = 0;
+  uint32_t digest = 0;      // over what must be equal on all ranks
+  std::string description;  // "AllReduce (float32, sum, 1024 elements)"
+};
+
+// How far a rank is: an answer to "where are you, and what was your call number n?"
+struct Whereabouts {
+  uint32_t begun = 0;            // the last number that it has begun
+  std::optional<CallNote> call;  // number n, if it was begun and is still remembered
+};
+
+// Whom a wait is for, in truth: the rank next to it is often innocent.
+struct LateNote {
+  uint32_t sequence = 0;
+  std::vector<uint32_t> behind;  // have not begun this number
+  std::vector<uint32_t> silent;  // did not answer: stopped, or out of reach
+};
+
+struct Answer {
+  Whereabouts whereabouts;
+  bool waits = false;                                   // in a call, for long
+  std::vector<std::pair<uint32_t, uint32_t>> departed;  // neighbours that have left; the last call that each had begun
+};
+
+enum class WordKind : uint8_t { lost = 1, failure = 2, verdict = 3, inquiry = 4, late = 5, goodbye = 16 };
+
+// Of one message; what is longer comes from no rank of the job.
+[[nodiscard]] size_t most_control_bytes(uint32_t nranks);
+
+[[nodiscard]] Bytes encode_lost(uint32_t rank, const Status& how);
+[[nodiscard]] Bytes encode_status(WordKind kind, const Status& status);  // failure or verdict; the text is cut at 4 KiB
+[[nodiscard]] Bytes encode_inquiry(const CallNote& call);
+[[nodiscard]] Bytes encode(const LateNote& note);
+[[nodiscard]] Bytes encode(const Answer& answer);
+[[nodiscard]] Bytes encode_goodbye(uint32_t begun);
+
+// The readers take what follows the kind (an answer has none). False: the bytes are none of ours.
+[[nodiscard]] bool decode_lost(Reader& reader, uint32_t& rank, Status& how);
+[[nodiscard]] bool decode(Reader& reader, Status& status);
+[[nodiscard]] bool decode(Reader& reader, CallNote& call);
+[[nodiscard]] bool decode(Reader& reader, LateNote& note);
+[[nodiscard]] bool decode(Reader& reader, Answer& answer);
+[[nodiscard]] bool decode_goodbye(Reader& reader, uint32_t& begun);
+
+}  // namespace ronde

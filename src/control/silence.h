@@ -1,0 +1,29 @@
+// When a connection's other host counts as silent: what was sent to it is repeated, and not acknowledged, for long. (An idle
+// connection is watched by the kernel's keepalive, see configure_tcp.) A stopped process is not silent: its kernel answers.
+#pragma once
+
+#include "base/deadline.h"
+#include "base/socket.h"
+
+namespace ronde {
+
+class SilenceClock {
+ public:
+  static constexpr Milliseconds kCheckEvery{1'000};
+  static constexpr Milliseconds kLimit{10'000};
+
+  // About each kCheckEvery, while something is on its way. True: silent for kLimit.
+  bool observe(Delivery delivery, Time now) {
+    // A look that comes late: this process did not run, and cannot tell what happened meanwhile.
+    const bool held_up = now - last_look_ > 2 * kCheckEvery;
+    last_look_ = now;
+    if (delivery != Delivery::repeated || held_up || since_ == Time()) since_ = now;
+    return delivery == Delivery::repeated && now - since_ >= kLimit;
+  }
+
+ private:
+  Time last_look_{};
+  Time since_{};
+};
+
+}  // namespace ronde

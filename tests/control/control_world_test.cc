@@ -1,0 +1,70 @@
+// The control plane in simulated worlds: thousands of runs with faults, each from one seed.
+#include "support/control_world.h"
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+
+namespace ronde::testing {
+namespace {
+
+// RONDE_TEST_SEEDS: how many; each seed is a world of its own.
+uint64_t number_of_seeds(uint64_t otherwise) {
+  const char* given = std::getenv("RONDE_TEST_SEEDS");
+  return given == nullptr ? otherwise : std::strtoull(given, nullptr, 10);
+}
+
+ControlWorldOptions options_of(uint64_t seed) {
+  ControlWorldOptions options;
+  options.seed = seed;
+  options.hard_faults = seed % 8 != 0;  // without: nobody may hear of a failure
+  options.real_frames = seed % 16 == 1;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("simulated worlds: no rank waits for ever, is blamed wrongly, or hears of a failure without a cause") {
+  ControlWorld::Counts sum;
+  int fewest_faults = 1000;
+  for (uint64_t seed = 1; seed <= number_of_seeds(400); ++seed) {
+    ControlWorld world(options_of(seed));
+    world.run();
+    INFO(fmt::format("{}", fmt::join(world.history(), "\n")));
+    REQUIRE(world.violations() == std::vector<std::string>());
+    fewest_faults = std::min(fewest_faults, world.faults());
+    sum.operations += world.counts().operations;
+    sum.warnings_checked += world.counts().warnings_checked;
+    sum.failures += world.counts().failures;
+    for (const auto& [kind, count] : world.counts().hard) sum.hard[kind] += count;
+  }
+  CHECK(fewest_faults >= 20);
+  CHECK(sum.operations > 1000);
+  CHECK(sum.warnings_checked > 100);
+  CHECK(sum.failures > 500);
+  CHECK(sum.hard.size() == 5);
+}
+
+TEST_CASE("simulated worlds: one word that never arrives at one rank is found") {
+  for (uint64_t seed = 1; seed <= 2000; ++seed) {
+    ControlWorldOptions options = options_of(seed);
+    options.drop_one_word = true;
+    ControlWorld world(options);
+    world.run();
+    if (!world.violations().empty()) return;
+  }
+  FAIL("2,000 worlds did not show it");
+}
+
+TEST_CASE("simulated worlds: one seed repeats a run") {
+  const auto run = [](uint64_t seed) {
+    ControlWorld world(options_of(seed));
+    world.run();
+    return world.history();
+  };
+  CHECK(run(5) == run(5));
+  CHECK(run(5) != run(6));
+}
+
+}  // namespace ronde::testing
