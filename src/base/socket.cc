@@ -263,11 +263,12 @@ void configure_tcp(int fd) {
 
 Delivery delivery_of(int fd) {
   int queued = 0;
-  if (::ioctl(fd, SIOCOUTQ, &queued) != 0 || queued == 0) return Delivery::done;
+  if (::ioctl(fd, SIOCOUTQ, &queued) != 0 || queued == 0) return {};
   tcp_info info{};
   socklen_t size = sizeof info;
-  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return Delivery::pending;
-  return info.tcpi_retransmits > 0 || info.tcpi_probes > 0 ? Delivery::repeated : Delivery::pending;
+  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return {Delivery::State::pending};
+  const bool repeated = info.tcpi_retransmits > 0 || info.tcpi_probes > 0;
+  return {repeated ? Delivery::State::repeated : Delivery::State::pending, Milliseconds(info.tcpi_last_ack_recv)};
 }
 
 std::string peer_text(int fd) {

@@ -72,10 +72,14 @@ int connect_error(int fd);
 void configure_tcp(int fd);
 
 // What has become of what was sent on a TCP connection.
-enum class Delivery {
-  done,      // all of it has been acknowledged
-  pending,   // some of it is on its way
-  repeated,  // the other host has not acknowledged it, and it was sent again, or asked whether there is room for it
+struct Delivery {
+  enum class State {
+    done,      // all of it has been acknowledged
+    pending,   // some of it is on its way
+    repeated,  // the other host has not acknowledged it, and it was sent again, or asked whether there is room for it
+  };
+  State state = State::done;
+  Milliseconds since_last_sign{};  // of the other host: an acknowledgement
 };
 [[nodiscard]] Delivery delivery_of(int fd);
 

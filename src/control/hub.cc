@@ -351,7 +351,7 @@ void ControlHub::check_silence(Time now) {
     if (now < link.check_at) continue;
     const Delivery delivery = delivery_of(link.connection.fd());
     if (link.silence.observe(delivery, now)) silent.push_back(key);
-    link.check_at = delivery == Delivery::done ? Time::max() : now + SilenceClock::kCheckEvery;
+    link.check_at = delivery.state == Delivery::State::done ? Time::max() : now + SilenceClock::kCheckEvery;
   }
   for (const LinkKey& key : silent) {
     const std::string address = find(key)->connection.peer();

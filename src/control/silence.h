@@ -2,6 +2,8 @@
 // connection is watched by the kernel's keepalive, see configure_tcp.) A stopped process is not silent: its kernel answers.
 #pragma once
 
+#include <algorithm>
+
 #include "base/deadline.h"
 #include "base/socket.h"
 
@@ -17,8 +19,11 @@ class SilenceClock {
     // A look that comes late: this process did not run, and cannot tell what happened meanwhile.
     const bool held_up = now - last_look_ > 2 * kCheckEvery;
     last_look_ = now;
-    if (delivery != Delivery::repeated || held_up || since_ == Time()) since_ = now;
-    return delivery == Delivery::repeated && now - since_ >= kLimit;
+    const bool repeated = delivery.state == Delivery::State::repeated;
+    if (!repeated || held_up || since_ == Time()) since_ = now;
+    // Between two looks an acknowledgement may have come, and something new be on its way.
+    since_ = std::max(since_, now - delivery.since_last_sign);
+    return repeated && now - since_ >= kLimit;
   }
 
  private:
