@@ -5,7 +5,6 @@ usage: black_box_test.py RONDERUN RONDE_STATUS ALLREDUCE_PERF
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -73,13 +72,11 @@ class BlackBox(RonderunTest):
 
             self.assertTrue(wait_until(lambda: states() == ["waits", "stopped", "waits"], 20), states())
             communicator = self.communicator(ranks)
-            # Usually one finding; two if it was stopped while one of the others was a call ahead.
-            waits = r"^(ranks 0 and 2 wait|rank [02] waits) in AllReduce .* whose process is stopped$"
+            # Usually both others in one finding; two findings if one was a call ahead; one rank if the other waits for it.
+            self.assertTrue(communicator["findings"])
             for finding in communicator["findings"]:
-                self.assertRegex(finding, waits)
+                self.assertRegex(finding, r"^(ranks 0 and 2 wait|rank [02] waits) in AllReduce .* whose process is stopped$")
                 self.assertIn(finding, self.status())
-            self.assertEqual(set(re.findall(r"\b[02]\b", " ".join(
-                finding.split(" in ")[0] for finding in communicator["findings"]))), {"0", "2"})
             os.kill(ranks[1], signal.SIGCONT)
             self.assertTrue(wait_until(lambda: not self.communicator(ranks)["findings"], 20))
             job.terminate()
