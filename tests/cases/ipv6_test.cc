@@ -66,13 +66,14 @@ TEST_CASE("case_16_ipv6_on_one_host") {
   for (const Way& way : {Way{"tcp", false, "tcp"}, Way{"tcp threads, star, stream", true, "tcp", "star", true},
                          Way{"shm", false, "shm"}}) {
     CHECK(run_ranks({way, 3, {{"RONDE_SOCKET_FAMILY", "ipv6"}, {"RONDE_SOCKET_IFNAME", "lo"}}}, [](Rank& rank) {
+            // Before the operations: none of the others can have ended yet.
+            expect(sockets_in("/proc/net/tcp") == 0, "a socket is IPv4");
+            expect(sockets_in("/proc/net/tcp6") > 0, "no socket is IPv6");
             for (const size_t count : {size_t{1}, size_t{100'000}}) {
               std::vector<float> values(count, static_cast<float>(rank.number() + 1));
               expect_success(rank.all_reduce(values.data(), values.data(), count, rondeFloat32, rondeSum), "sum");
               for (const float value : values) expect(value == 6, "the sum is wrong");
             }
-            expect(sockets_in("/proc/net/tcp") == 0, "a socket is IPv4");
-            expect(sockets_in("/proc/net/tcp6") > 0, "no socket is IPv6");
           }) == "");
   }
 }
