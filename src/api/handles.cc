@@ -6,6 +6,7 @@
 
 #include "base/crypto.h"
 #include "base/fork_guard.h"
+#include "base/open_file_limit.h"
 #include "transports/built_in.h"
 
 namespace ronde::api {
@@ -33,6 +34,8 @@ Process& process() {
   static_cast<void>(crypto_started);
   static const bool fork_is_watched = fork_guard::watch() ? true : throw std::bad_alloc();
   static_cast<void>(fork_is_watched);
+  static const bool limit_is_raised = (raise_open_file_limit(), true);
+  static_cast<void>(limit_is_raised);
   static const ProcessHolder the_holder{new Process(built_in_transports(), BlackBox::given_by_launcher())};
   return *the_holder.process;
 }

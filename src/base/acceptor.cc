@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <map>
+#include <utility>
 
 #include "base/authenticated_stream.h"
 #include "base/log.h"
@@ -85,7 +86,9 @@ struct Acceptor::Impl {
       if (!fd.valid()) {
         if (errno == EAGAIN || errno == EWOULDBLOCK) return;
         if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-          tell(now, system_error("cannot take in a connection", errno).message());
+          const int error = errno;
+          if (!std::exchange(told_limit, true))
+            log::warn("{}", system_error("cannot take in a connection", error).message());
           return pause(Deadline::at(now + kPauseWithoutDescriptors));
         }
         continue;  // the other side has given up, or the network has: nothing of ours
@@ -150,6 +153,7 @@ struct Acceptor::Impl {
   std::map<uint64_t, Pending> pending;  // in the order of their coming: keys only grow
   uint64_t next_key = 1'000'000;        // above the listeners' keys, which are their indices
   Deadline paused_until = Deadline::never();
+  bool told_limit = false;
   bool paused_when_full = false;
   Time next_log_line{};
 };

@@ -151,6 +151,7 @@ class Dialler {
     attempt.answered = 0;
     Result<Fd> fd = start_connect(attempt.address);
     if (!fd.ok()) {
+      if (errno == EMFILE) return fd.status();  // no other address would do
       connecting_failed(attempt, errno);
       return {};
     }

@@ -93,7 +93,7 @@ Result<rondeUniqueId> fetched_id(const RendezvousOptions& options, const Launche
   Result<rondeUniqueId> id = fetch_id(launcher.job, call, Deadline::after(limit));
   if (id.ok() || id.status().code() != rondeTimedOut) return id;
   if (!interfaces.ok()) return interfaces;
-  return Status(rondeTimedOut, fmt::format("rank {} waited {:.1f} s (RONDE_INIT_TIMEOUT): {}. {}", launcher.world.rank,
+  return Status(rondeTimedOut, fmt::format("rank {} waited {:.1f} s (RONDE_INIT_TIMEOUT): {} {}", launcher.world.rank,
                                            std::chrono::duration<double>(options.init_timeout).count(),
                                            id.status().message(), kSeveralHosts));
 }

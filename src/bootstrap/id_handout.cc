@@ -5,7 +5,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/crypto.h"
 #include "base/fd.h"
@@ -16,7 +18,8 @@
 namespace ronde {
 namespace {
 
-constexpr Milliseconds kAgain{20};
+constexpr Milliseconds kFirstPause{1};  // doubled each time
+constexpr Milliseconds kLongestPause{20};
 constexpr Milliseconds kAnswerLimit{5'000};
 constexpr int kLongestPoll = 60'000;
 
@@ -38,7 +41,11 @@ class IdServer final : public EventSource {
     while (left_ > 0) {
       const Fd fd =
           Fd::make([&] { return ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK); });
-      if (!fd.valid()) break;
+      if (!fd.valid()) {
+        if (errno != EAGAIN && errno != EWOULDBLOCK && !std::exchange(told_error_, true))
+          log::warn("{}", system_error("cannot hand out the id of this job", errno).message());
+        break;
+      }
       if (!same_user(fd.get())) {
         log::info("refused to hand the id of this job to a process of another user");
         continue;
@@ -55,6 +62,7 @@ class IdServer final : public EventSource {
   const Fd listener_;
   const rondeUniqueId id_;
   int left_;
+  bool told_error_ = false;
   const Deadline until_;
 };
 
@@ -97,7 +105,7 @@ Status hand_out_id(EventLoop& loop, const std::string& job, uint64_t call, const
 
 Result<rondeUniqueId> fetch_id(const std::string& job, uint64_t call, Deadline deadline) {
   const std::string name = socket_name(job, call);
-  while (true) {
+  for (Milliseconds pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
     Fd fd;
     const ConnectOutcome outcome = connect_abstract(name, fd);
     if (outcome == ConnectOutcome::connected) {
@@ -112,7 +120,7 @@ Result<rondeUniqueId> fetch_id(const std::string& job, uint64_t call, Deadline d
       return Status(rondeTimedOut,
                     "rank 0 of this job was not found on this host: was it started, by the same user and with the same "
                     "launcher variables (MASTER_ADDR and MASTER_PORT), and did it ask for its id?");
-    pause_until(deadline.earlier(Deadline::after(kAgain)));
+    pause_until(deadline.earlier(Deadline::after(pause)));
   }
 }
 

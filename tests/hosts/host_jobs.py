@@ -1,6 +1,7 @@
 """Runs allreduce_perf over hosts of namespaces.py and reads what it says. Standard library only."""
 import json
 import os
+import shlex
 import stat
 import subprocess
 import tempfile
@@ -16,15 +17,22 @@ def environment(**settings):
 
 
 class Launcher:
-    """ronderun on host 0; each host is reached by a script that enters its namespace, as ssh would reach it."""
+    """ronderun on host 0; each host is reached by a script that enters its namespace, as ssh would reach it. enter: what
+    runs a command there in a further surrounding, by host."""
 
     def __init__(self, hosts, programs):
         self.hosts = hosts
         self.perf, self.ronderun = programs
+        self.enter = {}
         self.folder = tempfile.TemporaryDirectory()
         self.rsh = os.path.join(self.folder.name, "rsh")
+
+    def _write_rsh(self):
+        script = "#!/bin/sh\nhost=$1\nshift\ncase $host in\n"
+        for host, words in self.enter.items():
+            script += f"{self.hosts.names[host]}) exec ip netns exec $host {shlex.join(words)} sh -c \"$*\" ;;\n"
         with open(self.rsh, "w", encoding="utf-8") as file:
-            file.write('#!/bin/sh\nhost=$1\nshift\nexec ip netns exec "$host" sh -c "$*"\n')
+            file.write(script + 'esac\nexec ip netns exec "$host" sh -c "$*"\n')
         os.chmod(self.rsh, stat.S_IRWXU)
 
     def __enter__(self):
@@ -35,9 +43,10 @@ class Launcher:
 
     def run(self, slots, arguments, timeout=60, program=None, **settings):
         """slots: ranks on each host, in order."""
+        self._write_rsh()
         places = ",".join(f"{name}:{count}" for name, count in zip(self.hosts.names, slots) if count > 0)
         command = [self.ronderun, "-H", places, "--rsh", self.rsh, *(program or [self.perf]), *arguments]
-        done = subprocess.run(self.hosts.command(0, command), env=environment(**settings), timeout=timeout, text=True,
+        done = subprocess.run(self.hosts.command(0, [*self.enter.get(0, []), *command]), env=environment(**settings), timeout=timeout, text=True,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         print(f"--- {'+'.join(map(str, slots))} ranks, {settings} {' '.join(arguments)}: exit code {done.returncode}\n"
               f"{done.stdout}{done.stderr}", flush=True)

@@ -160,6 +160,7 @@ class Handover {
         incoming_.erase(incoming_.begin());
       }
       Fd socket = Fd::make([&] { return ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); });
+      if (!socket.valid() && errno == EMFILE) return system_error("cannot take in a rank of this host", errno);
       if (!socket.valid()) return {};
       Nonce nonce{};
       RONDE_TRY(random_bytes(nonce));

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Case 8: thousands of communicators, one after the other, leave nothing behind.
+
+    cycles_test.py CYCLES_PROGRAM [NUMBER [GROWTH_KIB]]
+
+Two processes; each time a new id, init, allreduce of one element, destroy. Open files, threads and mappings are equal after
+cycle 100 and at the end, resident memory has grown by at most GROWTH_KIB (1 MiB) between them.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+import jobs
+
+NRANKS = 2
+AVERAGE_MS = 20.0  # held only where there are so many cycles that the machine's other work evens out
+
+
+def run(program, number):
+    settings = {"RONDE_INIT_TIMEOUT": "60"}
+    with tempfile.TemporaryDirectory() as folder:
+        outputs = [open(os.path.join(folder, str(rank)), "w+b") for rank in range(NRANKS)]
+        processes = jobs.start_ranks([program, str(number)], NRANKS, settings,
+                                     lambda rank: (outputs[rank], subprocess.STDOUT))
+        try:
+            late = jobs.wait_all(processes, 60 + number * 0.2)
+            texts = []
+            for file in outputs:
+                file.seek(0)
+                texts.append(file.read().decode(errors="replace"))
+            assert not late, f"ranks {late} hang: {texts}"
+            assert all(process.returncode == 0 for process in processes), texts
+        finally:
+            jobs.kill_all(processes)
+            for file in outputs:
+                file.close()
+    return texts
+
+
+def main():
+    number = int(sys.argv[2]) if len(sys.argv) > 2 else 300
+    most_growth = int(sys.argv[3]) if len(sys.argv) > 3 else 1024
+    files_before = jobs.shared_memory_files()
+    for rank, text in enumerate(run(sys.argv[1], number)):
+        first, last = [[float(word) for word in line.split()] for line in text.splitlines()[-2:]]
+        names = ("open files", "threads", "mappings")
+        for name, before, after in zip(names, first[1:4], last[1:4]):
+            assert after == before, f"rank {rank}: {name}: {before:.0f} after 100 cycles, {after:.0f} at the end"
+        grown = last[4] - first[4]
+        average = 1000 * (last[5] - first[5]) / (last[0] - first[0])
+        print(f"rank {rank}: {number} communicators, {average:.2f} ms each; resident memory has grown by {grown:.0f} KiB; "
+              f"{last[1]:.0f} open files, {last[2]:.0f} threads, {last[3]:.0f} mappings", flush=True)
+        assert grown <= most_growth, f"rank {rank} has grown by {grown:.0f} KiB"
+        assert number < 5000 or average <= AVERAGE_MS, f"{average:.2f} ms a cycle"
+    new = {name for name in jobs.shared_memory_files() - files_before if "ronde" in name}
+    assert not new, f"left in /dev/shm: {new}"
+
+
+if __name__ == "__main__":
+    main()
