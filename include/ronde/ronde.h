@@ -22,6 +22,7 @@
  *  9. fork: a child of a process that has called the library may live, exit and exec as it likes, and does the parent no
  *     harm: it has none of the library's files and connections. It cannot use the library itself (rondeInvalidUsage):
  *     fork before the first call, or exec. (Children of vfork, posix_spawn or a bare clone must exec.)
+ * 10. The first call that needs them raises the process's soft limit of open files to the hard one.
  */
 #ifndef RONDE_RONDE_H_
 #define RONDE_RONDE_H_
@@ -260,7 +261,7 @@ RONDE_API rondeResult_t rondeCommInitRankConfig(rondeComm_t* comm, int nranks, r
 RONDE_API rondeResult_t rondeCommInitAll(rondeComm_t* comms, int nranks, const int* devices);
 
 /* Waits until every operation of this communicator has ended on this rank, and says goodbye to the other ranks (which
- * takes at most 1 s where the meeting point does not answer): after it only destroy, abort and questions are allowed.
+ * takes at most 1 s where one of them does not answer): after it only destroy, abort and questions are allowed.
  * Returns the first error that the communicator met. */
 RONDE_API rondeResult_t rondeCommFinalize(rondeComm_t comm);
 
@@ -289,10 +290,28 @@ RONDE_API rondeResult_t rondeCommRevoke(rondeComm_t comm, int flags);
 RONDE_API rondeResult_t rondeCommGetAsyncError(rondeComm_t comm, rondeResult_t* async_error);
 
 /* Writes the ranks whose processes have ended, in rising order, at most capacity of them, and to *number how many there
- * are, as far as the meeting point has told. When an operation returns rondePeerLost for a rank that died, that rank is
- * among them, unless the meeting point itself had ended before. Never blocks; any thread.
+ * are, as far as this rank has heard. When an operation returns rondePeerLost for a rank that died, that rank is among
+ * them. Never blocks; any thread.
  * ranks may be NULL if capacity is 0. rondeInvalidArgument: NULL, a negative capacity. */
 RONDE_API rondeResult_t rondeCommGetFailedRanks(rondeComm_t comm, int* ranks, int capacity, int* number);
+
+/* Makes a communicator of the ranks that are left, without restarting a process. All of them call it, whatever error
+ * the communicator has met before (that is what it is for); ranks that have died or left need not be named. The list
+ * names further ranks to go on without, excludeRanksCount of them (NULL if 0), equal on all that call; those do not call.
+ * New ranks are numbered in the order of the old ones. The ranks agree on who is left: all make the same communicator,
+ * also if more of them die meanwhile. Who dies after that, before the new one is ready, is an error on all: call again.
+ *
+ * Waits until the operations on this rank have ended, then for the other ranks, at most RONDE_INIT_TIMEOUT seconds, with
+ * a warning each 10 s that names those that have not called. RONDE_SHRINK_ABORT: ends operations as rondeCommRevoke does
+ * first. Non-blocking and in groups as rondeCommInitRankConfig; config NULL: the settings and the name of comm. comm
+ * itself stays as it is, and must be destroyed, but not before the shrink has ended.
+ * Errors: rondeInvalidArgument (a NULL, a rank that is none or one's own, flags), rondeInvalidUsage (comm was finalized;
+ * the others go on without this rank), rondePeerLost (as above), rondePeerUnreachable (too many have died: ranks that
+ * are left cannot reach each other), rondeTimedOut (the text names who did not call), rondeSystemError. */
+#define RONDE_SHRINK_DEFAULT 0
+#define RONDE_SHRINK_ABORT 1
+RONDE_API rondeResult_t rondeCommShrink(rondeComm_t comm, const int* excludeRanksList, int excludeRanksCount,
+                                        rondeComm_t* newcomm, rondeConfig_t* config, int shrinkFlags);
 
 /* Write the number of ranks, and this one's number among them, from 0. rondeInvalidArgument: NULL. */
 RONDE_API rondeResult_t rondeCommCount(const rondeComm_t comm, int* count);

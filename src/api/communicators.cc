@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <set>
+#include <thread>
 
 #include "api/group.h"
 #include "api/handles.h"
@@ -14,6 +16,7 @@ namespace ronde::api {
 namespace {
 
 constexpr size_t kNameBytes = 63;
+constexpr Milliseconds kNewsLimit{300};
 
 Status check_rank(int nranks, int rank) {
   if (nranks < 1 || nranks > static_cast<int>(kMostRanks)) {
@@ -67,17 +70,29 @@ bool is_non_blocking(const rondeConfig_t* config) {
   return config != nullptr && config->size >= kEnd && config->blocking == 0;
 }
 
-// rondeInProgress, with *comm in the hands of the caller.
-Status begin_rank(rondeComm_t* comm, const UniqueId& id, const CommunicatorOptions& options) {
-  auto handle = std::make_unique<rondeComm>();
-  RONDE_ASSIGN(handle->start,
-               StartUp::begin(process().start_ups(), [id, options](const std::shared_ptr<FailureState>& stop) {
-                 CommunicatorOptions stoppable = options;
-                 stoppable.stop = stop;
-                 return make_rank(id, std::move(stoppable));
-               }));
-  *comm = handle.release();
-  return {rondeInProgress, "the communicator is not ready yet"};
+// As the config wants it: at once, on a thread of its own (rondeInProgress, *comm is written), or at the end of the group.
+Status start(rondeComm_t* comm, const rondeConfig_t* config, const StartUp::Make& make) {
+  if (is_non_blocking(config)) {
+    auto handle = std::make_unique<rondeComm>();
+    RONDE_ASSIGN(handle->start, StartUp::begin(process().start_ups(), make));
+    *comm = handle.release();
+    return {rondeInProgress, "the communicator is not ready yet"};
+  }
+  const auto make_now = [comm, make]() -> Status {
+    RONDE_ASSIGN(*comm, finish(make(std::make_shared<FailureState>())));
+    return {};
+  };
+  if (!group_of_thread().open()) return make_now();
+  group_of_thread().inits.emplace_back(make_now);
+  return {};
+}
+
+// The group fails with the first of its calls that does.
+Status remembered_by_group(const Status& status) {
+  OpenGroup& group = group_of_thread();
+  const bool failed = !status.ok() && status.code() != rondeInProgress;
+  if (failed && group.open() && group.first_error.ok()) group.first_error = status;
+  return status;
 }
 
 Status init_rank(rondeComm_t* comm, int nranks, const rondeUniqueId& packed, int rank, const rondeConfig_t* config) {
@@ -87,15 +102,80 @@ Status init_rank(rondeComm_t* comm, int nranks, const rondeUniqueId& packed, int
   RONDE_ASSIGN(const UniqueId id, UniqueId::unpack(packed));
   RONDE_ASSIGN(const Settings settings, settings_with(config));
   warn_once_a_job(rank);
-  CommunicatorOptions options = make_options(settings, config, nranks, rank);
-  if (is_non_blocking(config)) return begin_rank(comm, id, options);
-  const auto make = [comm, id, options]() -> Status {
-    RONDE_ASSIGN(*comm, finish(make_rank(id, options)));
-    return {};
-  };
-  if (!group_of_thread().open()) return make();
-  group_of_thread().inits.emplace_back(make);
+  const CommunicatorOptions options = make_options(settings, config, nranks, rank);
+  return start(comm, config, [id, options](const std::shared_ptr<FailureState>& stop) {
+    CommunicatorOptions stoppable = options;
+    stoppable.stop = stop;
+    return make_rank(id, std::move(stoppable));
+  });
+}
+
+Status read_list(const Communicator& parent, const int* ranks, int count, std::set<uint32_t>& list) {
+  if (count < 0) return {rondeInvalidArgument, fmt::format("rondeCommShrink: excludeRanksCount is {}", count)};
+  if (count > 0) RONDE_TRY(not_null(ranks, "rondeCommShrink", "excludeRanksList"));
+  for (int i = 0; i < count; ++i) {
+    if (ranks[i] < 0 || ranks[i] >= parent.nranks())
+      return {rondeInvalidArgument,
+              fmt::format("rondeCommShrink: rank {} of the list is not one of 0 to {}", ranks[i], parent.nranks() - 1)};
+    if (ranks[i] == parent.rank())
+      return {rondeInvalidArgument, fmt::format("rondeCommShrink: rank {} excludes itself: only ranks that go on call "
+                                                "this",
+                                                ranks[i])};
+    list.insert(static_cast<uint32_t>(ranks[i]));
+  }
   return {};
+}
+
+// Who dies from now on fails the new communicator, on all.
+Result<std::unique_ptr<Communicator>> make_successor(const Predecessor& parent, const std::set<uint32_t>& without,
+                                                     CommunicatorOptions options) {
+  RendezvousOptions meeting = rendezvous_options(options.settings);
+  meeting.stop = &options.stop->flag();
+  RONDE_ASSIGN(const Succession succession,
+               agree_on_succession(process().loop(), parent, without, meeting, deadline_of(options.settings)));
+  options.nranks = static_cast<int>(succession.members.size());
+  options.rank = succession.rank;
+  parent.control->watch_members(succession.members, [stop = options.stop](uint32_t rank) {
+    stop->set({rondePeerLost, fmt::format("rank {} of the communicator before has ended while the new one started: "
+                                          "call rondeCommShrink again",
+                                          rank)});
+  });
+  const std::shared_ptr<FailureState> stop = options.stop;
+  auto made = make_rank(succession.id, std::move(options));
+  // What this rank ran into may come of a death that it has not heard of yet.
+  for (const Deadline news = Deadline::after(kNewsLimit); !made.ok() && !stop->is_set() && !news.passed();)
+    std::this_thread::sleep_for(Milliseconds(5));
+  parent.control->watch_members({}, nullptr);
+  if (!made.ok() && stop->is_set()) return stop->first();
+  return made;
+}
+
+Status shrink(rondeComm_t comm, const int* ranks, int count, rondeComm_t* new_comm, const rondeConfig_t* config,
+              int flags) {
+  RONDE_TRY(check_ready(comm, "rondeCommShrink"));
+  RONDE_TRY(not_null(new_comm, "rondeCommShrink", "newcomm"));
+  Communicator& parent = *comm->communicator;
+  std::set<uint32_t> without;
+  RONDE_TRY(read_list(parent, ranks, count, without));
+  if (flags != RONDE_SHRINK_DEFAULT && flags != RONDE_SHRINK_ABORT)
+    return {rondeInvalidArgument, fmt::format("rondeCommShrink: shrinkFlags are {}; RONDE_SHRINK_DEFAULT or "
+                                              "RONDE_SHRINK_ABORT",
+                                              flags)};
+  RONDE_TRY(check_not_in_group(parent, "rondeCommShrink"));
+  if (parent.finalized()) return {rondeInvalidUsage, "rondeCommShrink: the communicator was finalized"};
+  CommunicatorOptions options = parent.options();
+  if (config != nullptr) {
+    RONDE_ASSIGN(const Settings settings, settings_with(config));
+    options = make_options(settings, config, 0, 0);
+  }
+  if (flags == RONDE_SHRINK_ABORT) parent.revoke();
+  process().worker().wait_for(parent);
+  return start(new_comm, config,
+               [before = parent.as_predecessor(), without, options](const std::shared_ptr<FailureState>& stop) {
+                 CommunicatorOptions stoppable = options;
+                 stoppable.stop = stop;
+                 return make_successor(before, without, std::move(stoppable));
+               });
 }
 
 // All ranks of one process: no id, no sockets. One thread for each, as every one waits for the others.
@@ -151,12 +231,15 @@ rondeResult_t rondeCommInitRank(rondeComm_t* comm, int nranks, rondeUniqueId id,
 
 rondeResult_t rondeCommInitRankConfig(rondeComm_t* comm, int nranks, rondeUniqueId id, int rank,
                                       rondeConfig_t* config) {
+  return guarded(
+      [&] { return ronde::api::remembered_by_group(ronde::api::init_rank(comm, nranks, id, rank, config)); });
+}
+
+rondeResult_t rondeCommShrink(rondeComm_t comm, const int* excludeRanksList, int excludeRanksCount,
+                              rondeComm_t* newcomm, rondeConfig_t* config, int shrinkFlags) {
   return guarded([&] {
-    const Status status = ronde::api::init_rank(comm, nranks, id, rank, config);
-    ronde::api::OpenGroup& group = ronde::api::group_of_thread();
-    const bool failed = !status.ok() && status.code() != rondeInProgress;
-    if (failed && group.open() && group.first_error.ok()) group.first_error = status;
-    return status;
+    return ronde::api::remembered_by_group(
+        ronde::api::shrink(comm, excludeRanksList, excludeRanksCount, newcomm, config, shrinkFlags));
   });
 }
 

@@ -271,11 +271,15 @@ Delivery delivery_of(int fd) {
   return {repeated ? Delivery::State::repeated : Delivery::State::pending, Milliseconds(info.tcpi_last_ack_recv)};
 }
 
-std::string peer_text(int fd) {
+std::optional<SocketAddress> peer_address(int fd) {
   sockaddr_storage storage{};
   socklen_t size = sizeof storage;
-  if (getpeername(fd, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return "an unknown address";
-  const auto address = SocketAddress::from_system(reinterpret_cast<sockaddr*>(&storage));
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return std::nullopt;
+  return SocketAddress::from_system(reinterpret_cast<sockaddr*>(&storage));
+}
+
+std::string peer_text(int fd) {
+  const std::optional<SocketAddress> address = peer_address(fd);
   return address ? address->text() : "a local socket";
 }
 

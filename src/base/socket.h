@@ -83,7 +83,9 @@ struct Delivery {
 };
 [[nodiscard]] Delivery delivery_of(int fd);
 
-// Address of the other end, as text; for messages.
+// Of the other end; nothing: not connected, or not by IP.
+std::optional<SocketAddress> peer_address(int fd);
+// The same as text, for messages.
 std::string peer_text(int fd);
 
 // RONDE_SOCKET_FAMILY as AF_INET, AF_INET6, or 0 for any.

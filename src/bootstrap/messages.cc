@@ -10,17 +10,6 @@
 namespace ronde {
 namespace {
 
-void write_ranks(Writer& writer, const std::vector<uint32_t>& ranks) {
-  writer.number(static_cast<uint32_t>(ranks.size()));
-  for (const uint32_t rank : ranks) writer.number(rank);
-}
-
-void read_ranks(Reader& reader, std::vector<uint32_t>& ranks) {
-  const auto count = reader.number<uint32_t>();
-  ranks.clear();
-  for (uint32_t i = 0; i < count && reader.ok(); ++i) ranks.push_back(reader.number<uint32_t>());
-}
-
 SharedMessage finish(Writer& writer) { return std::make_shared<const Message>(writer.take()); }
 
 Writer begin(MessageKind kind) {
@@ -88,8 +77,7 @@ SharedMessage encode_missing(const std::vector<uint32_t>& ranks) {
 
 SharedMessage encode_status(MessageKind kind, const Status& status) {
   Writer writer = begin(kind);
-  writer.number(static_cast<uint32_t>(status.code()));
-  writer.text(std::string_view(status.message()).substr(0, kMostTextBytes));
+  write_status(writer, status);
   return finish(writer);
 }
 
@@ -120,14 +108,33 @@ bool decode_gift(Reader& reader, Bytes& part) {
 }
 
 bool decode_ranks(Reader& reader, std::vector<uint32_t>& ranks) {
-  read_ranks(reader, ranks);
+  ranks = read_ranks(reader);
   return reader.complete();
 }
 
-bool decode_status(Reader& reader, Status& status) {
+bool decode_status(Reader& reader, Status& status) { return read_status(reader, status) && reader.complete(); }
+
+void write_ranks(Writer& writer, const std::vector<uint32_t>& ranks) {
+  writer.number(static_cast<uint32_t>(ranks.size()));
+  for (const uint32_t rank : ranks) writer.number(rank);
+}
+
+std::vector<uint32_t> read_ranks(Reader& reader) {
+  const auto count = reader.number<uint32_t>();
+  std::vector<uint32_t> ranks;
+  for (uint32_t i = 0; i < count && reader.ok(); ++i) ranks.push_back(reader.number<uint32_t>());
+  return ranks;
+}
+
+void write_status(Writer& writer, const Status& status) {
+  writer.number(static_cast<uint32_t>(status.code()));
+  writer.text(std::string_view(status.message()).substr(0, kMostTextBytes));
+}
+
+bool read_status(Reader& reader, Status& status) {
   const auto code = reader.number<uint32_t>();
   std::string text = reader.text();
-  if (!reader.complete() || code == rondeSuccess || code > rondeRevoked) return false;
+  if (!reader.ok() || code == rondeSuccess || code > rondeRevoked) return false;
   status = Status(static_cast<rondeResult_t>(code), std::move(text));
   return true;
 }

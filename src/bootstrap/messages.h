@@ -77,6 +77,12 @@ struct TableMessage {
 [[nodiscard]] bool decode_ranks(Reader& reader, std::vector<uint32_t>& ranks);
 [[nodiscard]] bool decode_status(Reader& reader, Status& status);
 
+// Parts of messages, of the control plane's too. read_status: false if what was written is no failure.
+void write_ranks(Writer& writer, const std::vector<uint32_t>& ranks);
+[[nodiscard]] std::vector<uint32_t> read_ranks(Reader& reader);
+void write_status(Writer& writer, const Status& status);  // the text is cut at kMostTextBytes
+[[nodiscard]] bool read_status(Reader& reader, Status& status);
+
 // "rank 3", "ranks 1 and 4", "ranks 2-5, 9 and 12"; sorted ranks.
 [[nodiscard]] std::string ranks_text(const std::vector<uint32_t>& ranks);
 

@@ -63,6 +63,8 @@ Result<std::vector<Listener>> listen_for_ranks(const RendezvousOptions& options,
 // Makes an id and the root behind it: a listener and a state machine on `loop`. The root lives until every rank has left
 // (or is lost), or until the loop ends; one whose ranks never come gives up after init_timeout.
 Result<UniqueId> start_root(EventLoop& loop, const RendezvousOptions& options);
+// The same for a job and a secret that are given.
+Result<UniqueId> start_root(EventLoop& loop, const RendezvousOptions& options, uint64_t job, const Secret& secret);
 // The same for an id that is known beforehand (from the environment): listens on id.port.
 Status start_root_for(EventLoop& loop, const UniqueId& id, const RendezvousOptions& options);
 

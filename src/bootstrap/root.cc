@@ -176,11 +176,17 @@ Result<std::vector<Listener>> listen_for_ranks(const RendezvousOptions& options,
 }
 
 Result<UniqueId> start_root(EventLoop& loop, const RendezvousOptions& options) {
+  uint64_t job = 0;
+  Secret secret{};
+  RONDE_TRY(random_bytes(std::as_writable_bytes(std::span(&job, 1))));
+  RONDE_TRY(random_bytes(secret));
+  return start_root(loop, options, job, secret);
+}
+
+Result<UniqueId> start_root(EventLoop& loop, const RendezvousOptions& options, uint64_t job, const Secret& secret) {
   UniqueId id;
-  std::array<std::byte, sizeof id.job> job{};
-  RONDE_TRY(random_bytes(job));
-  RONDE_TRY(random_bytes(id.secret));
-  id.job = Reader(job).number<uint64_t>();
+  id.job = job;
+  id.secret = secret;
   RONDE_ASSIGN(id.addresses, local_addresses(options.socket_ifname, options.socket_family));
   RONDE_ASSIGN(std::vector<Listener> listeners, listen_for_ranks(options, options.port));
   id.port = listeners.front().port;

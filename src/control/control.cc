@@ -32,6 +32,13 @@ void Control::watch(Watcher watcher) { hub_->watch(rank_, std::move(watcher)); }
 void Control::waiting(const CallNote& call, WaitReason reason) { hub_->waiting(rank_, call, reason); }
 void Control::resumed() { hub_->resumed(rank_); }
 void Control::report(const Status& why) { hub_->report(rank_, why); }
+Result<ShrinkDecision> Control::shrink(const std::set<uint32_t>& without, const MakeMeeting& make_meeting,
+                                       Deadline deadline, const OnceFlag* stop) {
+  return hub_->shrink(rank_, without, make_meeting, deadline, stop);
+}
+void Control::watch_members(std::vector<uint32_t> members, std::function<void(uint32_t rank)> lost) {
+  hub_->watch_members(rank_, std::move(members), std::move(lost));
+}
 void Control::leave(uint32_t begun) { hub_->leave(rank_, begun); }
 void Control::settle(Deadline deadline) { hub_->settle(rank_, deadline); }
 

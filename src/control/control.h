@@ -41,6 +41,9 @@ struct ControlOptions {
   RendezvousOptions meeting;    // interfaces, family
 };
 
+// Where the ranks that go on meet, in bytes that the control plane passes on as they are; or why there is no such place.
+using MakeMeeting = std::function<Result<Bytes>()>;
+
 class ControlHub;
 
 // The control planes of a process, by job: ranks of one job in one process share a hub. Any thread.
@@ -80,6 +83,16 @@ class Control {
 
   // Tells the other ranks that this one has failed, and why; at most one time has effect. Does not block.
   void report(const Status& why);
+
+  // Agrees with the ranks that are left on who goes on, without those in `without` and those that have gone, and where; all
+  // of them call this, also after a failure. Blocks, at most to the deadline, or 1 s more once `stop` is set (null: never);
+  // warns each 10 s whom it waits for. make_meeting: called on this thread if this rank is the one that says where. An
+  // error: nothing was agreed, or the others go on without this rank. Not after leave(); by one thread at a time.
+  Result<ShrinkDecision> shrink(const std::set<uint32_t>& without, const MakeMeeting& make_meeting, Deadline deadline,
+                                const OnceFlag* stop);
+  // From now on `lost` is called (as a Watcher is) when one of these ranks is lost, and now if one is lost already. A later
+  // one takes its place; null: none.
+  void watch_members(std::vector<uint32_t> members, std::function<void(uint32_t rank)> lost);
 
   // Says goodbye; begun: the last operation that this rank has begun. That it ends is no failure from now on, unless another
   // rank waits in a later operation. Does not block, is safe to call twice; the watcher is not called after it has returned.

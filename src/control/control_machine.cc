@@ -21,7 +21,12 @@ constexpr Milliseconds kHeldUp{1000};
 
 ControlMachine::ControlMachine(uint32_t rank, uint32_t nranks, std::function<std::string(uint32_t)> who,
                                std::function<Whereabouts(uint32_t)> whereabouts)
-    : rank_(rank), nranks_(nranks), who_(std::move(who)), whereabouts_(std::move(whereabouts)), flood_(rank, nranks) {}
+    : rank_(rank),
+      nranks_(nranks),
+      who_(std::move(who)),
+      whereabouts_(std::move(whereabouts)),
+      flood_(rank, nranks),
+      shrink_(rank, nranks) {}
 
 // ---- From neighbours -----------------------------------------------------------------------------------------------
 
@@ -32,7 +37,7 @@ void ControlMachine::received(uint32_t peer, ByteView message, Time now) {
   bool known = true;
   if (reader.number<WordKind>() == WordKind::goodbye) {
     known = decode_goodbye(reader, begun);
-    if (known) goodbye_received(peer, begun);
+    if (known) goodbye_received(peer, begun, now);
   } else {
     known = flood_.received(peer, message);
     for (const Flood::Arrival& arrival : flood_.take_arrivals()) known = arrived(arrival, now) && known;
@@ -42,47 +47,46 @@ void ControlMachine::received(uint32_t peer, ByteView message, Time now) {
   }
 }
 
-void ControlMachine::goodbye_received(uint32_t peer, uint32_t begun) {
+void ControlMachine::goodbye_received(uint32_t peer, uint32_t begun, Time now) {
   flood_.close(peer);
   closes_.push_back(peer);
-  if (!departed_.emplace(peer, begun).second || ended()) return;
+  if (!departed_.emplace(peer, begun).second) return;
+  if (shrink_.active()) flood_.say(encode_left({peer}));  // only its neighbours have heard it
+  shrink_.gone(peer, now);
+  if (ended()) return;
   if (check_departed() || !inquiry_) return;
   inquiry_->left(peer, begun);
   conclude_if_due();
 }
 
-void ControlMachine::closed(uint32_t peer, const Status& end) {
+void ControlMachine::closed(uint32_t peer, const Status& end, Time now) {
   if (!flood_.links().contains(peer)) return;
   flood_.close(peer);
   if (left_) return;
-  lose(peer, end);
+  lose(peer, end, now);
 }
 
 // This rank is the first to see it, or one of the first.
-void ControlMachine::lose(uint32_t rank, const Status& how) {
+void ControlMachine::lose(uint32_t rank, const Status& how, Time now) {
   if (!lost_.insert(rank).second) return;
   new_lost_.push_back(rank);
   flood_.say(encode_lost(rank, how));
+  shrink_.gone(rank, now);
   fail({how.code(), fmt::format("{} {}", who_(rank), how.message())});
 }
 
 bool ControlMachine::arrived(const Flood::Arrival& arrival, Time now) {
   Reader reader(arrival.payload);
-  if (arrival.answers) {
-    Answer answer;
-    if (!decode(reader, answer)) return false;
-    if (!inquiry_ || arrival.number != inquiry_number_) return true;
-    inquiry_->answered(*arrival.answers, answer);
-    conclude_if_due();
-    return true;
-  }
+  const auto kind = reader.number<WordKind>();
+  if (arrival.answers) return answer_arrived(kind, arrival, reader, now);
   Status status;
   CallNote call;
   LateNote note;
   uint32_t rank = 0;
-  switch (reader.number<WordKind>()) {
+  switch (kind) {
     case WordKind::lost:
       if (!decode_lost(reader, rank, status) || rank >= nranks_) return false;
+      shrink_.gone(rank, now);
       if (rank == rank_) {
         fail({rondePeerUnreachable, fmt::format("{} has lost the connection to this rank, and took it for dead: {}",
                                                 who_(arrival.origin), status.message())});
@@ -108,8 +112,45 @@ bool ControlMachine::arrived(const Flood::Arrival& arrival, Time now) {
       if (!decode(reader, note)) return false;
       concluded(note);
       return true;
+    default: return shrink_word_arrived(kind, arrival, reader, now);
+  }
+}
+
+bool ControlMachine::shrink_word_arrived(WordKind kind, const Flood::Arrival& arrival, Reader& reader, Time now) {
+  ShrinkQuestion question;
+  ShrinkCommit commit;
+  std::vector<uint32_t> ranks;
+  switch (kind) {
+    case WordKind::shrink_question:
+      if (!decode(reader, question) || !are_ranks(question.out)) return false;
+      shrink_.asked(arrival.origin, arrival.number, question, now);
+      return true;
+    case WordKind::shrink_commit:
+      if (!decode(reader, commit) || !are_ranks(commit.decision.members)) return false;
+      shrink_.committed(commit);
+      return true;
+    case WordKind::left:
+      if (!decode_left(reader, ranks) || !are_ranks(ranks)) return false;
+      for (const uint32_t rank : ranks) shrink_.gone(rank, now);
+      return true;
     default: return false;
   }
+}
+
+bool ControlMachine::answer_arrived(WordKind kind, const Flood::Arrival& arrival, Reader& reader, Time now) {
+  if (kind == WordKind::shrink_question) {
+    ShrinkAnswer answer;
+    if (!decode(reader, answer) || !are_ranks(answer.out)) return false;
+    if (answer.decision && !are_ranks(answer.decision->members)) return false;
+    shrink_.answered(*arrival.answers, answer, now);
+    return true;
+  }
+  Answer answer;
+  if (kind != WordKind::inquiry || !decode(reader, answer)) return false;
+  if (!inquiry_ || arrival.number != inquiry_number_) return true;
+  inquiry_->answered(*arrival.answers, answer);
+  conclude_if_due();
+  return true;
 }
 
 void ControlMachine::asked(const Flood::Arrival& arrival, const CallNote& call, Time now) {
@@ -145,10 +186,19 @@ void ControlMachine::report(const Status& why) {
 
 void ControlMachine::leave(uint32_t begun) {
   if (std::exchange(left_, true)) return;
-  for (Flood::Outgoing& outgoing : flood_.take_messages()) messages_.push_back(std::move(outgoing));
+  shrink_.give_up({rondeInvalidUsage, fmt::format("rank {} has left while the ranks agreed on who goes on", rank_)});
+  messages_ = take_messages();
   const auto goodbye = std::make_shared<const Message>(encode_goodbye(begun));
   for (const uint32_t peer : flood_.links()) messages_.push_back({peer, goodbye});
   inquiry_.reset();
+}
+
+void ControlMachine::begin_shrink(const std::set<uint32_t>& without, Time now) {
+  if (left_) return;
+  std::vector<uint32_t> left;
+  for (const auto& [rank, begun] : departed_) left.push_back(rank);
+  if (!left.empty()) flood_.say(encode_left(left));  // only its neighbours have heard it
+  shrink_.begin(without, now);
 }
 
 void ControlMachine::waiting(const CallNote& call, WaitReason reason, Time now) {
@@ -222,15 +272,20 @@ void ControlMachine::advance(Time now) {
     }
   }
   begin_inquiry(now);
+  shrink_.advance(now);
 }
 
 Deadline ControlMachine::next_deadline() const {
-  if (inquiry_ && !inquiry_->concluded()) return Deadline::at(inquiry_->until());
-  if (wish_ && waits_ && !ended()) return Deadline::at(begin_at_);
-  return Deadline::never();
+  const Deadline next = shrink_.next_deadline();
+  if (inquiry_ && !inquiry_->concluded()) return next.earlier(Deadline::at(inquiry_->until()));
+  if (wish_ && waits_ && !ended()) return next.earlier(Deadline::at(begin_at_));
+  return next;
 }
 
 std::vector<Flood::Outgoing> ControlMachine::take_messages() {
+  for (const Bytes& word : shrink_.take_words()) flood_.say(word);
+  for (const Shrink::Reply& reply : shrink_.take_replies())
+    flood_.answer(reply.origin, reply.word, encode(reply.answer));
   for (Flood::Outgoing& outgoing : flood_.take_messages()) messages_.push_back(std::move(outgoing));
   return std::exchange(messages_, {});
 }

@@ -2,6 +2,7 @@
 // wait is for, judges ranks that disagree. Without sockets and clocks; hub.h feeds it. One thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "control/flood.h"
 #include "control/inquiry.h"
 #include "control/messages.h"
+#include "control/shrink.h"
 
 namespace ronde {
 
@@ -33,7 +35,7 @@ class ControlMachine {
   // Inputs from neighbours. `end` is Connection::receive's account of how a connection ended.
   void linked(uint32_t peer) { flood_.open(peer); }
   void received(uint32_t peer, ByteView message, Time now);
-  void closed(uint32_t peer, const Status& end);
+  void closed(uint32_t peer, const Status& end, Time now);
   void advance(Time now);
 
   // Inputs of this rank.
@@ -41,10 +43,15 @@ class ControlMachine {
   void resumed();                  // it waits no more in the call that it told of
   void report(const Status& why);  // it has failed; at most one time has effect
   void leave(uint32_t begun);
+  // The agreement on who goes on; also after a failure, and not after leave(). See Shrink.
+  void begin_shrink(const std::set<uint32_t>& without, Time now);
+  void meet_at(const Result<Bytes>& meeting) { shrink_.meet_at(meeting); }
+  void give_up_shrink(const Status& why) { shrink_.give_up(why); }
 
   // Outputs. The first failure that another rank caused or told of, or that was judged; not an own one.
   [[nodiscard]] const std::optional<Status>& failure() const { return failure_; }
   [[nodiscard]] bool has_left() const { return left_; }
+  [[nodiscard]] const Shrink& shrink() const { return shrink_; }
   [[nodiscard]] std::vector<Flood::Outgoing> take_messages();
   // Neighbours that have said goodbye: nothing more goes to them.
   [[nodiscard]] std::vector<uint32_t> take_closes() { return std::exchange(closes_, {}); }
@@ -53,11 +60,13 @@ class ControlMachine {
   [[nodiscard]] Deadline next_deadline() const;
 
  private:
-  void goodbye_received(uint32_t peer, uint32_t begun);
+  void goodbye_received(uint32_t peer, uint32_t begun, Time now);
   [[nodiscard]] bool arrived(const Flood::Arrival& arrival, Time now);
+  [[nodiscard]] bool answer_arrived(WordKind kind, const Flood::Arrival& arrival, Reader& reader, Time now);
+  [[nodiscard]] bool shrink_word_arrived(WordKind kind, const Flood::Arrival& arrival, Reader& reader, Time now);
   void asked(const Flood::Arrival& arrival, const CallNote& call, Time now);
   void concluded(const LateNote& note);
-  void lose(uint32_t rank, const Status& how);
+  void lose(uint32_t rank, const Status& how, Time now);
   void fail(Status why);
   void judge(const Status& verdict);
   bool check_departed();
@@ -66,6 +75,9 @@ class ControlMachine {
   void conclude();
   // Nothing is asked or told any more, but what others say is passed on.
   [[nodiscard]] bool ended() const { return left_ || reported_ || failure_.has_value(); }
+  [[nodiscard]] bool are_ranks(const auto& ranks) const {
+    return std::all_of(ranks.begin(), ranks.end(), [this](uint32_t rank) { return rank < nranks_; });
+  }
 
   const uint32_t rank_;
   const uint32_t nranks_;
@@ -77,6 +89,7 @@ class ControlMachine {
   std::optional<Status> failure_;
   bool reported_ = false;
   bool left_ = false;
+  Shrink shrink_;
 
   // This rank's long wait.
   std::optional<CallNote> waits_;

@@ -6,15 +6,15 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/log.h"
 #include "base/retry.h"
 #include "control/graph.h"
 
 namespace ronde {
 namespace {
 
-constexpr int kEventsAtOnce = 64;
-constexpr uint64_t kAcceptorKey = UINT64_MAX;
 constexpr Milliseconds kStopPoll{50};  // how often it is asked whether to stop
+constexpr Milliseconds kMissingWarning{10'000};
 const Status kVanished(rondePeerLost, "ended without saying goodbye");
 
 struct ControlFacts {
@@ -48,8 +48,6 @@ std::optional<ControlFacts> facts_from(ByteView bytes) {
   if (!reader.complete()) return std::nullopt;
   return facts;
 }
-
-uint64_t epoll_key(uint32_t rank, uint32_t peer) { return uint64_t{rank} << 32 | peer; }
 
 }  // namespace
 
@@ -177,25 +175,12 @@ void ControlHub::enter_link(LinkKey key, Stream stream, Direction sends) {
   Member* member = find(key.first);
   const auto [entry, is_new] = links_.try_emplace(key, std::move(stream), sends, most_control_bytes(nranks_));
   if (!is_new) return;
-  control(EPOLL_CTL_ADD, entry->second.connection.fd(), epoll_key(key.first, key.second), EPOLLIN);
+  control(EPOLL_CTL_ADD, entry->second.connection.fd(), epoll_key(key), EPOLLIN);
   member->machine.linked(key.second);
   changed_.notify_all();
 }
 
 // ---- The ranks of this process -------------------------------------------------------------------------------------
-
-// Does something with the mutex, then all that follows from it; calls the watchers of failures without it.
-template <typename Change>
-void ControlHub::change(Change change) {
-  std::vector<Failure> failures;
-  {
-    const std::scoped_lock lock(mutex_);
-    change();
-    pump(Clock::now());
-    failures.swap(to_tell_);
-  }
-  for (const Failure& failure : failures) failure.watch->fire(failure.status);
-}
 
 void ControlHub::watch(uint32_t rank, Watcher watcher) {
   std::shared_ptr<FailureWatch> watch;
@@ -230,6 +215,60 @@ void ControlHub::report(uint32_t rank, const Status& why) {
   });
 }
 
+Result<ShrinkDecision> ControlHub::shrink(uint32_t rank, const std::set<uint32_t>& without,
+                                          const MakeMeeting& make_meeting, Deadline deadline, const OnceFlag* stop) {
+  change([&] {
+    find(rank)->machine.begin_shrink(without, Clock::now());
+    dirty_.push_back(rank);
+  });
+  loop_.poke(*this);  // it may have a deadline now
+  Deadline warning = Deadline::after(kMissingWarning);
+  for (;;) {
+    std::optional<Status> given_up;
+    {
+      std::unique_lock lock(mutex_);
+      const ControlMachine& machine = find(rank)->machine;
+      const std::string missing = ranks_text(machine.shrink().missing());
+      if (const ShrinkDecision* decision = machine.shrink().decision()) return *decision;
+      if (machine.has_left())
+        return Status(rondeInvalidUsage, "the communicator was finalized: nothing can follow it any more");
+      if (stop != nullptr && stop->is_set()) {
+        given_up = Status(rondeAborted, "the shrink was given up");
+      } else if (deadline.passed()) {
+        given_up = Status(rondeTimedOut, fmt::format("rondeCommShrink has waited to its time limit for {}: every rank "
+                                                     "that is left must call it (RONDE_INIT_TIMEOUT)",
+                                                     missing));
+      } else if (!machine.shrink().wants_meeting()) {
+        if (warning.passed()) {
+          log::warn("rank {}: rondeCommShrink waits for {}", rank, missing);
+          warning = Deadline::after(kMissingWarning);
+        }
+        changed_.wait_until(lock, std::min(deadline.time(), Clock::now() + kStopPoll));
+        continue;
+      }
+    }
+    const Result<Bytes> meeting = given_up ? Result<Bytes>(*given_up) : make_meeting();
+    change([&] {
+      ControlMachine& machine = find(rank)->machine;
+      given_up ? machine.give_up_shrink(*given_up) : machine.meet_at(meeting);
+      dirty_.push_back(rank);
+    });
+  }
+}
+
+void ControlHub::watch_members(uint32_t rank, std::vector<uint32_t> members, std::function<void(uint32_t)> lost) {
+  const std::scoped_lock lock(mutex_);
+  Member& member = *find(rank);
+  member.successors = std::move(members);
+  member.on_successor_lost = std::move(lost);
+  for (const uint32_t gone : member.lost) tell_successor_lost(member, gone);
+}
+
+void ControlHub::tell_successor_lost(const Member& member, uint32_t rank) {
+  const bool is_one = std::find(member.successors.begin(), member.successors.end(), rank) != member.successors.end();
+  if (is_one && member.on_successor_lost) member.on_successor_lost(rank);
+}
+
 void ControlHub::leave(uint32_t rank, uint32_t begun) {
   std::shared_ptr<FailureWatch> watch;
   change([&] {
@@ -237,7 +276,7 @@ void ControlHub::leave(uint32_t rank, uint32_t begun) {
     watch = member.watch;
     member.machine.leave(begun);
     dirty_.push_back(rank);
-    pump(Clock::now());
+    pump(Clock::now());  // before the connections close
     for (auto& [key, link] : links_) {
       if (key.first != rank) continue;
       link.closing = true;
@@ -260,7 +299,7 @@ void ControlHub::go(uint32_t rank) {
     watch = member.mapped().watch;
     std::erase_if(links_, [rank](const auto& entry) { return entry.first.first == rank; });
     for (auto& [other, state] : members_) {
-      state.machine.closed(rank, kVanished);  // nothing if it has said goodbye
+      state.machine.closed(rank, kVanished, Clock::now());  // nothing if it has said goodbye
       dirty_.push_back(other);
     }
     close_listener_if_done();
@@ -268,173 +307,6 @@ void ControlHub::go(uint32_t rank) {
   });
   watch->cancel();
   if (last) loop_.remove(*this);
-}
-
-// ---- The loop ------------------------------------------------------------------------------------------------------
-
-bool ControlHub::advance(Time now) {
-  change([&] {
-    if (acceptor_) take_in(now);
-    serve_ready(now);
-    check_silence(now);
-    for (auto& [rank, member] : members_) {
-      if (!member.machine.next_deadline().passed(now)) continue;
-      member.machine.advance(now);
-      dirty_.push_back(rank);
-    }
-  });
-  return true;
-}
-
-Deadline ControlHub::next_deadline() const {
-  const std::scoped_lock lock(mutex_);
-  Deadline next = acceptor_ ? acceptor_->next_deadline() : Deadline::never();
-  for (const auto& [rank, member] : members_) next = next.earlier(member.machine.next_deadline());
-  for (const auto& [key, link] : links_) next = next.earlier(Deadline::at(link.check_at));
-  return next;
-}
-
-void ControlHub::control(int operation, int fd, uint64_t key, uint32_t events) const {
-  epoll_event event{};
-  event.events = events;
-  event.data.u64 = key;
-  epoll_ctl(epoll_.get(), operation, fd, &event);
-}
-
-void ControlHub::take_in(Time now) {
-  std::vector<Stream> proved;
-  acceptor_->advance(now, proved);
-  for (Stream& stream : proved) {
-    const uint32_t peer = stream.claim.client_rank;
-    const uint32_t rank = stream.claim.server_rank;
-    const std::vector<uint32_t> neighbours =
-        rank < nranks_ ? control_neighbours(rank, nranks_) : std::vector<uint32_t>();
-    const bool meant = stream.claim.role == Role::control && find(rank) != nullptr &&
-                       makes_control_connection(peer, rank) &&
-                       std::binary_search(neighbours.begin(), neighbours.end(), peer);
-    if (meant) enter_link({rank, peer}, std::move(stream), Direction::to_client);
-  }
-}
-
-void ControlHub::serve_ready(Time now) {
-  epoll_event events[kEventsAtOnce];
-  const int count = retry_interrupted([&] { return ::epoll_wait(epoll_.get(), events, kEventsAtOnce, 0); });
-  for (int i = 0; i < count; ++i) {
-    const uint64_t epoll_key = events[i].data.u64;
-    const LinkKey key{static_cast<uint32_t>(epoll_key >> 32), static_cast<uint32_t>(epoll_key)};
-    Link* link = find(key);
-    if (epoll_key == kAcceptorKey || link == nullptr) continue;
-    push(key, *link, now);
-    read(key, *link, now);
-  }
-}
-
-void ControlHub::read(LinkKey key, Link& link, Time now) {
-  std::vector<Bytes> messages;
-  const std::optional<Status> end = link.connection.receive(messages);
-  Member& member = *find(key.first);
-  for (const Bytes& message : messages) member.machine.received(key.second, message, now);
-  dirty_.push_back(key.first);
-  if (end) end_link(key, *end);
-}
-
-void ControlHub::end_link(LinkKey key, const Status& how) {
-  find(key.first)->machine.closed(key.second, how);
-  dirty_.push_back(key.first);
-  links_.erase(key);
-  changed_.notify_all();
-}
-
-void ControlHub::check_silence(Time now) {
-  std::vector<LinkKey> silent;
-  for (auto& [key, link] : links_) {
-    if (now < link.check_at) continue;
-    const Delivery delivery = delivery_of(link.connection.fd());
-    if (link.silence.observe(delivery, now)) silent.push_back(key);
-    link.check_at = delivery.state == Delivery::State::done ? Time::max() : now + SilenceClock::kCheckEvery;
-  }
-  for (const LinkKey& key : silent) {
-    const std::string address = find(key)->connection.peer();
-    end_link(key,
-             {rondePeerUnreachable,
-              fmt::format("is silent: its host has not acknowledged anything for {} s (connection to {})",
-                          std::chrono::duration_cast<std::chrono::seconds>(SilenceClock::kLimit).count(), address)});
-  }
-}
-
-// Until no machine has anything more to say.
-void ControlHub::pump(Time now) {
-  while (!dirty_.empty()) {
-    const uint32_t rank = dirty_.front();
-    dirty_.pop_front();
-    if (Member* member = find(rank)) carry_out(rank, *member, now);
-  }
-}
-
-void ControlHub::carry_out(uint32_t rank, Member& member, Time now) {
-  std::set<uint32_t> touched;
-  for (const Flood::Outgoing& outgoing : member.machine.take_messages()) {
-    if (Link* link = find(LinkKey{rank, outgoing.peer})) {
-      link->connection.send(outgoing.message);
-      touched.insert(outgoing.peer);
-    } else if (Member* peer = find(outgoing.peer)) {
-      peer->machine.received(rank, outgoing.message->bytes, now);
-      dirty_.push_back(outgoing.peer);
-    }
-  }
-  for (const uint32_t peer : member.machine.take_closes()) {
-    if (Link* link = find(LinkKey{rank, peer})) {
-      link->closing = true;
-      touched.insert(peer);
-    }
-  }
-  for (const uint32_t peer : touched) push({rank, peer}, *find(LinkKey{rank, peer}), now);
-  tell(member);
-}
-
-void ControlHub::push(LinkKey key, Link& link, Time now) {
-  link.connection.flush();
-  const bool unsent = link.connection.has_unsent();
-  if (link.check_at == Time::max()) link.check_at = now + SilenceClock::kCheckEvery;
-  if (unsent != link.watches_output)
-    control(EPOLL_CTL_MOD, link.connection.fd(), epoll_key(key.first, key.second),
-            unsent ? EPOLLIN | EPOLLOUT : EPOLLIN);
-  link.watches_output = unsent;
-  if (link.closing && !unsent && !std::exchange(link.said_end, true)) link.connection.finish_sending();
-}
-
-// leave() waits for the mutex, so the watcher is not called after that.
-void ControlHub::tell(Member& member) {
-  const std::vector<uint32_t> lost = member.machine.take_lost();
-  const std::vector<LateNote> notes = member.machine.take_late_notes();
-  member.lost.insert(lost.begin(), lost.end());
-  if (member.machine.has_left()) return;
-  if (member.watcher) {
-    for (const uint32_t rank : lost) member.watcher->lost(rank);
-    for (const LateNote& note : notes) member.watcher->late(note);
-  }
-  if (member.machine.failure() && !std::exchange(member.told_failure, true))
-    to_tell_.push_back({member.watch, *member.machine.failure()});
-}
-
-ControlHub::Member* ControlHub::find(uint32_t rank) {
-  const auto member = members_.find(rank);
-  return member == members_.end() ? nullptr : &member->second;
-}
-
-ControlHub::Link* ControlHub::find(LinkKey key) {
-  const auto link = links_.find(key);
-  return link == links_.end() ? nullptr : &link->second;
-}
-
-bool ControlHub::has_links(uint32_t rank) const {
-  const auto first = links_.lower_bound({rank, 0});
-  return first != links_.end() && first->first.first == rank;
-}
-
-std::string ControlHub::who(uint32_t rank) const {
-  if (rank >= peers_.size()) return fmt::format("rank {}", rank);
-  return fmt::format("rank {} ({})", rank, peers_[rank].process.text());
 }
 
 }  // namespace ronde

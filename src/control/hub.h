@@ -14,6 +14,7 @@
 #include "bootstrap/failure_watch.h"
 #include "bootstrap/messages.h"
 #include "control/control.h"
+#include "control/host_probe.h"
 #include "control/silence.h"
 
 namespace ronde {
@@ -41,11 +42,19 @@ class ControlHub final : public EventSource {
   void waiting(uint32_t rank, const CallNote& call, WaitReason reason);
   void resumed(uint32_t rank);
   void report(uint32_t rank, const Status& why);
+  Result<ShrinkDecision> shrink(uint32_t rank, const std::set<uint32_t>& without, const MakeMeeting& make_meeting,
+                                Deadline deadline, const OnceFlag* stop);
+  void watch_members(uint32_t rank, std::vector<uint32_t> members, std::function<void(uint32_t)> lost);
   void leave(uint32_t rank, uint32_t begun);
   void settle(uint32_t rank, Deadline deadline);
 
  private:
   using LinkKey = std::pair<uint32_t, uint32_t>;  // a rank of this process, its neighbour elsewhere
+  static constexpr uint64_t kAcceptorKey = UINT64_MAX;
+  static uint64_t epoll_key(const LinkKey& key) { return uint64_t{key.first} << 32 | key.second; }
+  static LinkKey link_key(uint64_t epoll_key) {
+    return {static_cast<uint32_t>(epoll_key >> 32), static_cast<uint32_t>(epoll_key)};
+  }
 
   struct Member {
     explicit Member(ControlMachine state) : machine(std::move(state)) {}
@@ -55,6 +64,8 @@ class ControlHub final : public EventSource {
     std::optional<Watcher> watcher;
     std::shared_ptr<FailureWatch> watch = std::make_shared<FailureWatch>();
     bool told_failure = false;
+    std::vector<uint32_t> successors;  // of which on_successor_lost is told
+    std::function<void(uint32_t)> on_successor_lost;
   };
   struct Link {
     Link(Stream stream, Direction sends, size_t most_bytes) : connection(std::move(stream), sends, most_bytes) {}
@@ -63,6 +74,7 @@ class ControlHub final : public EventSource {
     bool closing = false;  // no more is said on it
     bool said_end = false;
     SilenceClock silence;
+    std::optional<HostProbe> probe;
     Time check_at = Time::max();  // whether what was sent has arrived
   };
   struct Peer {
@@ -81,20 +93,34 @@ class ControlHub final : public EventSource {
   Status await_peers(uint32_t rank, const std::vector<uint32_t>& peers, Deadline deadline, const OnceFlag* stop);
   void close_listener_if_done();
 
-  // All of these with the mutex.
+  // Does something with the mutex, then all that follows from it; calls the watchers of failures without it.
   template <typename Change>
-  void change(Change change);
+  void change(Change change) {
+    std::vector<Failure> failures;
+    {
+      const std::scoped_lock lock(mutex_);
+      change();
+      pump(Clock::now());
+      failures.swap(to_tell_);
+    }
+    changed_.notify_all();
+    for (const Failure& failure : failures) failure.watch->fire(failure.status);
+  }
+
+  // All of these with the mutex.
   void control(int operation, int fd, uint64_t key, uint32_t events) const;
   void enter_link(LinkKey key, Stream stream, Direction sends);
   void take_in(Time now);
   void serve_ready(Time now);
   void read(LinkKey key, Link& link, Time now);
   void check_silence(Time now);
+  static bool is_silent(Link& link, const Delivery& delivery, Time now);
   void end_link(LinkKey key, const Status& how);
   void pump(Time now);
   void carry_out(uint32_t rank, Member& member, Time now);
   void push(LinkKey key, Link& link, Time now);
   void tell(Member& member);
+  static void tell_successor_lost(const Member& member, uint32_t rank);
   [[nodiscard]] Member* find(uint32_t rank);
   [[nodiscard]] Link* find(LinkKey key);
   [[nodiscard]] bool has_links(uint32_t rank) const;
@@ -109,7 +135,7 @@ class ControlHub final : public EventSource {
   std::vector<SocketAddress> addresses_;
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;  // a connection has come or gone
+  std::condition_variable changed_;  // a connection has come or gone, or a machine was fed
   std::optional<Acceptor> acceptor_;
   std::vector<Peer> peers_;  // by rank; once the first rank connects
   std::map<uint32_t, Member> members_;

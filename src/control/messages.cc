@@ -2,29 +2,19 @@
 
 #include <algorithm>
 
+#include "bootstrap/messages.h"
+
 namespace ronde {
 namespace {
 
-constexpr size_t kMostTextBytes = 4 << 10;
 constexpr size_t kMostCallTextBytes = 512;
-constexpr size_t kMostOtherBytes = 1 << 10;
+constexpr size_t kMostMeetingBytes = 512;
+constexpr size_t kMostRestBytes = 1 << 10;
 
 Writer begin(WordKind kind) {
   Writer writer;
   writer.number(kind);
   return writer;
-}
-
-void write_status(Writer& writer, const Status& status) {
-  writer.number(static_cast<uint32_t>(status.code()));
-  writer.text(std::string_view(status.message()).substr(0, kMostTextBytes));
-}
-
-void read_status(Reader& reader, Status& status) {
-  const auto code = static_cast<rondeResult_t>(reader.number<uint32_t>());
-  std::string text = reader.text();
-  // Success would be no failure.
-  status = Status(code == rondeSuccess ? rondeInternalError : code, std::move(text));
 }
 
 void write_call(Writer& writer, const CallNote& call) {
@@ -39,21 +29,44 @@ void read_call(Reader& reader, CallNote& call) {
   call.description.resize(std::min(call.description.size(), kMostCallTextBytes));
 }
 
-void write_ranks(Writer& writer, const std::vector<uint32_t>& ranks) {
-  writer.number(static_cast<uint32_t>(ranks.size()));
-  for (const uint32_t rank : ranks) writer.number(rank);
+void write_ballot(Writer& writer, const Ballot& ballot) { writer.number(ballot.round).number(ballot.rank); }
+
+Ballot read_ballot(Reader& reader) {
+  Ballot ballot;
+  ballot.round = reader.number<uint32_t>();
+  ballot.rank = reader.number<uint32_t>();
+  return ballot;
 }
 
-void read_ranks(Reader& reader, std::vector<uint32_t>& ranks) {
-  const auto count = reader.number<uint32_t>();
-  ranks.clear();
-  for (uint32_t i = 0; i < count && reader.ok(); ++i) ranks.push_back(reader.number<uint32_t>());
+void write_set(Writer& writer, const std::set<uint32_t>& ranks) { write_ranks(writer, {ranks.begin(), ranks.end()}); }
+
+std::set<uint32_t> read_set(Reader& reader) {
+  const std::vector<uint32_t> ranks = read_ranks(reader);
+  return {ranks.begin(), ranks.end()};
+}
+
+void write_decision(Writer& writer, const ShrinkDecision& decision) {
+  writer.number(static_cast<uint8_t>(decision.status.ok()));
+  if (!decision.status.ok()) return write_status(writer, decision.status);
+  write_ranks(writer, decision.members);
+  writer.bytes(decision.meeting);
+}
+
+bool read_decision(Reader& reader, ShrinkDecision& decision) {
+  const bool agreed = reader.number<uint8_t>() != 0;
+  if (!agreed) return read_status(reader, decision.status);
+  decision.members = read_ranks(reader);
+  const ByteView meeting = reader.bytes();
+  decision.meeting.assign(meeting.begin(), meeting.end());
+  return reader.ok() && decision.meeting.size() <= kMostMeetingBytes;
 }
 
 }  // namespace
 
+// At most two numbers for each rank.
 size_t most_control_bytes(uint32_t nranks) {
-  return kMostTextBytes + kMostCallTextBytes + kMostOtherBytes + size_t{nranks} * 2 * sizeof(uint32_t);
+  return kMostTextBytes + kMostCallTextBytes + kMostMeetingBytes + kMostRestBytes +
+         size_t{nranks} * 2 * sizeof(uint32_t);
 }
 
 Bytes encode_lost(uint32_t rank, const Status& how) {
@@ -84,13 +97,45 @@ Bytes encode(const LateNote& note) {
 }
 
 Bytes encode(const Answer& answer) {
-  Writer writer;
+  Writer writer = begin(WordKind::inquiry);
   writer.number(answer.whereabouts.begun);
   writer.number(static_cast<uint8_t>(answer.waits));
   writer.number(static_cast<uint8_t>(answer.whereabouts.call.has_value()));
   if (answer.whereabouts.call) write_call(writer, *answer.whereabouts.call);
   writer.number(static_cast<uint32_t>(answer.departed.size()));
   for (const auto& [rank, begun] : answer.departed) writer.number(rank).number(begun);
+  return writer.take();
+}
+
+Bytes encode(const ShrinkQuestion& question) {
+  Writer writer = begin(WordKind::shrink_question);
+  writer.number(question.number);
+  write_ballot(writer, question.ballot);
+  write_set(writer, question.out);
+  return writer.take();
+}
+
+Bytes encode(const ShrinkAnswer& answer) {
+  Writer writer = begin(WordKind::shrink_question);
+  writer.number(answer.number);
+  write_ballot(writer, answer.promised);
+  write_set(writer, answer.out);
+  writer.number(static_cast<uint8_t>(answer.decision.has_value()));
+  if (answer.decision) write_decision(writer, *answer.decision);
+  return writer.take();
+}
+
+Bytes encode(const ShrinkCommit& commit) {
+  Writer writer = begin(WordKind::shrink_commit);
+  writer.number(commit.number);
+  write_ballot(writer, commit.ballot);
+  write_decision(writer, commit.decision);
+  return writer.take();
+}
+
+Bytes encode_left(const std::vector<uint32_t>& ranks) {
+  Writer writer = begin(WordKind::left);
+  write_ranks(writer, ranks);
   return writer.take();
 }
 
@@ -102,14 +147,10 @@ Bytes encode_goodbye(uint32_t begun) {
 
 bool decode_lost(Reader& reader, uint32_t& rank, Status& how) {
   rank = reader.number<uint32_t>();
-  read_status(reader, how);
-  return reader.complete();
+  return read_status(reader, how) && reader.complete();
 }
 
-bool decode(Reader& reader, Status& status) {
-  read_status(reader, status);
-  return reader.complete();
-}
+bool decode(Reader& reader, Status& status) { return read_status(reader, status) && reader.complete(); }
 
 bool decode(Reader& reader, CallNote& call) {
   read_call(reader, call);
@@ -118,8 +159,8 @@ bool decode(Reader& reader, CallNote& call) {
 
 bool decode(Reader& reader, LateNote& note) {
   note.sequence = reader.number<uint32_t>();
-  read_ranks(reader, note.behind);
-  read_ranks(reader, note.silent);
+  note.behind = read_ranks(reader);
+  note.silent = read_ranks(reader);
   return reader.complete();
 }
 
@@ -134,6 +175,33 @@ bool decode(Reader& reader, Answer& answer) {
     const auto rank = reader.number<uint32_t>();
     answer.departed.emplace_back(rank, reader.number<uint32_t>());
   }
+  return reader.complete();
+}
+
+bool decode(Reader& reader, ShrinkQuestion& question) {
+  question.number = reader.number<uint32_t>();
+  question.ballot = read_ballot(reader);
+  question.out = read_set(reader);
+  return reader.complete();
+}
+
+bool decode(Reader& reader, ShrinkAnswer& answer) {
+  answer.number = reader.number<uint32_t>();
+  answer.promised = read_ballot(reader);
+  answer.out = read_set(reader);
+  answer.decision.reset();
+  if (reader.number<uint8_t>() != 0 && !read_decision(reader, answer.decision.emplace())) return false;
+  return reader.complete();
+}
+
+bool decode(Reader& reader, ShrinkCommit& commit) {
+  commit.number = reader.number<uint32_t>();
+  commit.ballot = read_ballot(reader);
+  return read_decision(reader, commit.decision) && reader.complete();
+}
+
+bool decode_left(Reader& reader, std::vector<uint32_t>& ranks) {
+  ranks = read_ranks(reader);
   return reader.complete();
 }
 

@@ -1,13 +1,16 @@
 // What ranks say to each other over their control connections, and its bytes. All of it but Goodbye travels in a Flood.
 //
 //   words     Lost (a rank whose process has ended), Failure (of the rank that says it), Verdict (on all), Inquiry (where
-//             are you, what was your call of this number?), Late (whom a wait is for)
-//   answers   Answer (to an Inquiry)
+//             are you, what was your call of this number?), Late (whom a wait is for), ShrinkQuestion (who goes on?),
+//             ShrinkCommit (these do), Left (ranks that have said goodbye)
+//   answers   Answer (to an Inquiry), ShrinkAnswer
 //   Goodbye   to the neighbours only, the last on a connection
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,7 +46,49 @@ struct Answer {
   std::vector<std::pair<uint32_t, uint32_t>> departed;  // neighbours that have left; the last call that each had begun
 };
 
-enum class WordKind : uint8_t { lost = 1, failure = 2, verdict = 3, inquiry = 4, late = 5, goodbye = 16 };
+// One attempt of one rank to have the others agree; later attempts are greater.
+struct Ballot {
+  uint32_t round = 0;
+  uint32_t rank = 0;
+  auto operator<=>(const Ballot&) const = default;
+};
+
+// What was agreed: who goes on and where they meet, or why nobody does.
+struct ShrinkDecision {
+  Status status;
+  std::vector<uint32_t> members;  // rising
+  Bytes meeting;                  // means nothing to the control plane
+};
+
+// number: of the shrink among those of this communicator, from 1. out: ranks that cannot, or shall not, go on.
+struct ShrinkQuestion {
+  uint32_t number = 0;
+  Ballot ballot;
+  std::set<uint32_t> out;
+};
+struct ShrinkAnswer {
+  uint32_t number = 0;
+  Ballot promised;                         // no lower one will be heard
+  std::set<uint32_t> out;                  // as above
+  std::optional<ShrinkDecision> decision;  // if this rank has one already
+};
+struct ShrinkCommit {
+  uint32_t number = 0;
+  Ballot ballot;
+  ShrinkDecision decision;
+};
+
+enum class WordKind : uint8_t {
+  lost = 1,
+  failure = 2,
+  verdict = 3,
+  inquiry = 4,
+  late = 5,
+  shrink_question = 6,
+  shrink_commit = 7,
+  left = 8,
+  goodbye = 16,
+};
 
 // Of one message; what is longer comes from no rank of the job.
 [[nodiscard]] size_t most_control_bytes(uint32_t nranks);
@@ -52,15 +97,24 @@ enum class WordKind : uint8_t { lost = 1, failure = 2, verdict = 3, inquiry = 4,
 [[nodiscard]] Bytes encode_status(WordKind kind, const Status& status);  // failure or verdict; the text is cut at 4 KiB
 [[nodiscard]] Bytes encode_inquiry(const CallNote& call);
 [[nodiscard]] Bytes encode(const LateNote& note);
-[[nodiscard]] Bytes encode(const Answer& answer);
+[[nodiscard]] Bytes encode(const ShrinkQuestion& question);
+[[nodiscard]] Bytes encode(const ShrinkCommit& commit);
+[[nodiscard]] Bytes encode_left(const std::vector<uint32_t>& ranks);
 [[nodiscard]] Bytes encode_goodbye(uint32_t begun);
+// Answers begin with the kind of what they answer.
+[[nodiscard]] Bytes encode(const Answer& answer);
+[[nodiscard]] Bytes encode(const ShrinkAnswer& answer);
 
-// The readers take what follows the kind (an answer has none). False: the bytes are none of ours.
+// The readers take what follows the kind. False: the bytes are none of ours.
 [[nodiscard]] bool decode_lost(Reader& reader, uint32_t& rank, Status& how);
 [[nodiscard]] bool decode(Reader& reader, Status& status);
 [[nodiscard]] bool decode(Reader& reader, CallNote& call);
 [[nodiscard]] bool decode(Reader& reader, LateNote& note);
 [[nodiscard]] bool decode(Reader& reader, Answer& answer);
+[[nodiscard]] bool decode(Reader& reader, ShrinkQuestion& question);
+[[nodiscard]] bool decode(Reader& reader, ShrinkAnswer& answer);
+[[nodiscard]] bool decode(Reader& reader, ShrinkCommit& commit);
+[[nodiscard]] bool decode_left(Reader& reader, std::vector<uint32_t>& ranks);
 [[nodiscard]] bool decode_goodbye(Reader& reader, uint32_t& begun);
 
 }  // namespace ronde

@@ -1,5 +1,7 @@
 // When a connection's other host counts as silent: what was sent to it is repeated, and not acknowledged, for long. (An idle
 // connection is watched by the kernel's keepalive, see configure_tcp.) A stopped process is not silent: its kernel answers.
+// What is repeated is repeated ever more rarely, so a link that comes back for a short while may go unnoticed: then the host
+// is asked in another way (host_probe.h), and an answer counts like an acknowledgement.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +14,7 @@ namespace ronde {
 class SilenceClock {
  public:
   static constexpr Milliseconds kCheckEvery{1'000};
+  static constexpr Milliseconds kAskAfter{2'000};  // in another way
   static constexpr Milliseconds kLimit{10'000};
 
   // About each kCheckEvery, while something is on its way. True: silent for kLimit.
@@ -25,6 +28,8 @@ class SilenceClock {
     since_ = std::max(since_, now - delivery.since_last_sign);
     return repeated && now - since_ >= kLimit;
   }
+  [[nodiscard]] bool is_to_be_asked(Time now) const { return now - since_ >= kAskAfter; }
+  void has_answered(Time now) { since_ = now; }
 
  private:
   Time last_look_{};

@@ -127,6 +127,10 @@ void Communicator::revoke() {
   agreement_.report(Status(rondeRevoked, "revoked the communicator"));
 }
 
+Predecessor Communicator::as_predecessor() const {
+  return {parts_.control, parts_.options.secret, static_cast<uint32_t>(parts_.options.rank)};
+}
+
 std::vector<TransportTraffic> Communicator::traffic() const {
   std::vector<TransportTraffic> all;
   const auto entry = [&all](std::string_view transport) -> TransportTraffic& {

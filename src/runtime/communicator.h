@@ -17,6 +17,7 @@
 #include "runtime/failure.h"
 #include "runtime/link_task.h"
 #include "runtime/operation.h"
+#include "runtime/successor.h"
 #include "runtime/window_task.h"
 
 namespace ronde {
@@ -37,7 +38,7 @@ struct CommunicatorOptions {
 // What the set-up finds and makes; the communicator works on it.
 struct CommunicatorParts {
   CommunicatorOptions options;
-  std::unique_ptr<Control> control;
+  std::shared_ptr<Control> control;
   std::shared_ptr<black_box::Area> black_box;
   std::shared_ptr<const void> memory_share;  // of the process's budget
   OwnMemory own;
@@ -95,6 +96,10 @@ class Communicator {
   // Ranks whose processes have ended, as far as is known.
   [[nodiscard]] std::set<uint32_t> lost_ranks() const { return failure_.lost(); }
   [[nodiscard]] bool finalized() const { return finalized_; }
+
+  // Of what follows this communicator once ranks have gone; see agree_on_succession.
+  [[nodiscard]] Predecessor as_predecessor() const;
+  [[nodiscard]] const CommunicatorOptions& options() const { return parts_.options; }
 
   [[nodiscard]] std::vector<TransportTraffic> traffic() const;
 

@@ -204,6 +204,52 @@ static void test_group_init_and_abort(void) {
   for (int rank = 0; rank < kRanks; ++rank) NEED(rondeCommDestroy(comms[rank]) == rondeSuccess);
 }
 
+/* Who goes on without a rank, or after an error; the communicator before stays as it is. */
+static void test_shrink(void) {
+  rondeComm_t comms[kRanks];
+  rondeComm_t next[kRanks];
+  rondeConfig_t config = RONDE_CONFIG_INITIALIZER;
+  rondeResult_t error = rondeInProgress;
+  const int other = 1;
+  const int none = kRanks;
+  int count = 0;
+  float value = 4;
+  NEED(rondeCommInitAll(comms, kRanks, NULL) == rondeSuccess);
+  NEED(rondeCommShrink(NULL, NULL, 0, &next[0], NULL, RONDE_SHRINK_DEFAULT) == rondeInvalidArgument);
+  NEED(rondeCommShrink(comms[0], NULL, 0, NULL, NULL, RONDE_SHRINK_DEFAULT) == rondeInvalidArgument);
+  NEED(rondeCommShrink(comms[0], NULL, 1, &next[0], NULL, RONDE_SHRINK_DEFAULT) == rondeInvalidArgument);
+  NEED(rondeCommShrink(comms[0], &other, -1, &next[0], NULL, RONDE_SHRINK_DEFAULT) == rondeInvalidArgument);
+  NEED(rondeCommShrink(comms[0], &none, 1, &next[0], NULL, RONDE_SHRINK_DEFAULT) == rondeInvalidArgument);
+  NEED(rondeCommShrink(comms[1], &other, 1, &next[0], NULL, RONDE_SHRINK_DEFAULT) == rondeInvalidArgument);
+  NEED(strstr(rondeGetLastError(NULL), "rank 1") != NULL);
+  NEED(rondeCommShrink(comms[0], &other, 1, &next[0], NULL, 2) == rondeInvalidArgument);
+
+  NEED(rondeCommRevoke(comms[0], RONDE_REVOKE_DEFAULT) == rondeSuccess);
+  NEED(rondeGroupStart() == rondeSuccess);
+  for (int rank = 0; rank < kRanks; ++rank)
+    NEED(rondeCommShrink(comms[rank], NULL, 0, &next[rank], NULL, RONDE_SHRINK_DEFAULT) == rondeSuccess);
+  NEED(rondeGroupEnd() == rondeSuccess);
+  float input[kRanks][kCount];
+  float output[kRanks][kCount];
+  for (int rank = 0; rank < kRanks; ++rank) {
+    for (int i = 0; i < kCount; ++i) input[rank][i] = (float)((rank + 1) * i);
+  }
+  reduce_in_group(next, NULL, input, output);
+  for (int rank = 0; rank < kRanks; ++rank) NEED(rondeCommDestroy(comms[rank]) == rondeSuccess);
+
+  config.blocking = 0;
+  config.commName = "alone";
+  NEED(rondeCommShrink(next[0], &other, 1, &comms[0], &config, RONDE_SHRINK_ABORT) == rondeInProgress);
+  while (error == rondeInProgress) NEED(rondeCommGetAsyncError(comms[0], &error) == rondeSuccess);
+  NEED(error == rondeSuccess && rondeCommCount(comms[0], &count) == rondeSuccess && count == 1);
+  NEED(rondeAllReduce(&value, &value, 1, rondeFloat, rondeSum, comms[0], NULL) == rondeSuccess && value == 4);
+  NEED(rondeAllReduce(&value, &value, 1, rondeFloat, rondeSum, next[0], NULL) == rondeRevoked);
+  NEED(rondeCommFinalize(next[0]) == rondeRevoked);
+  NEED(rondeCommShrink(next[0], &other, 1, &comms[1], NULL, RONDE_SHRINK_DEFAULT) == rondeInvalidUsage);
+  NEED(rondeCommDestroy(comms[0]) == rondeSuccess);
+  for (int rank = 0; rank < kRanks; ++rank) NEED(rondeCommDestroy(next[rank]) == rondeSuccess);
+}
+
 /* A second id does not compete for the port of the job's first meeting point. */
 static void test_two_ids(void) {
   rondeUniqueId first;
@@ -258,6 +304,7 @@ int main(void) {
   test_one_rank();
   test_two_ranks();
   test_group_init_and_abort();
+  test_shrink();
   NEED(rondeSetLogCallback(NULL, NULL) == rondeSuccess);
   return 0;
 }

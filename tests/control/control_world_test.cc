@@ -46,6 +46,20 @@ TEST_CASE("simulated worlds: no rank waits for ever, is blamed wrongly, or hears
   CHECK(sum.hard.size() == 5);
 }
 
+TEST_CASE("simulated worlds: the ranks that are left agree on who goes on") {
+  int decisions = 0;
+  for (uint64_t seed = 1; seed <= number_of_seeds(400); ++seed) {
+    ControlWorldOptions options = options_of(seed);
+    options.shrinks = true;
+    ControlWorld world(options);
+    world.run();
+    INFO(fmt::format("{}", fmt::join(world.history(), "\n")));
+    REQUIRE(world.violations() == std::vector<std::string>());
+    decisions += world.counts().decisions;
+  }
+  CHECK(decisions > 500);
+}
+
 TEST_CASE("simulated worlds: one word that never arrives at one rank is found") {
   for (uint64_t seed = 1; seed <= 2000; ++seed) {
     ControlWorldOptions options = options_of(seed);

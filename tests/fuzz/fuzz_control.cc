@@ -13,6 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       });
   for (const uint32_t peer : {1u, 2u, 3u}) machine.linked(peer);
   machine.waiting({3, 1, "AllReduce"}, ronde::WaitReason::long_wait, now);
+  machine.begin_shrink({}, now);
   for (ronde::ByteView left = std::as_bytes(std::span(data, size)); !left.empty();) {
     const size_t length = std::min(static_cast<size_t>(left[0]), left.size() - 1);
     machine.received(1, left.subspan(1, length), now);

@@ -25,6 +25,7 @@ struct ControlWorldOptions {
   uint32_t nranks = 0;         // 0: 2 to 64, drawn
   int soft_faults = 20;        // at least: stops, hung connections, late ranks; all of them pass
   bool hard_faults = true;     // then one to three that do not: death, silence, early goodbye, abort, another call
+  bool shrinks = false;        // who has heard of a failure agrees with the others on who goes on, while more ranks die
   bool real_frames = false;    // with MACs, as on a connection; else lengths only
   bool drop_one_word = false;  // the planted fault: one rank never gets the first word about a failure
 };
@@ -47,6 +48,7 @@ class ControlWorld {
     int operations = 0;
     int warnings_checked = 0;
     int failures = 0;
+    int decisions = 0;
     std::map<std::string, int> hard;  // by kind
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
@@ -79,6 +81,7 @@ class ControlWorld {
   void deliver(uint32_t from, uint32_t to);
   std::vector<Bytes> complete_messages(Pipe& pipe, const Bytes& piece);
   bool is_dropped(uint32_t to, ByteView message);
+  [[nodiscard]] static std::optional<WordKind> word_kind(ByteView message);
 
   // Ranks.
   [[nodiscard]] bool runs(uint32_t rank) const;
@@ -92,6 +95,13 @@ class ControlWorld {
   void complete_if_all_have_begun(uint32_t sequence);
   void heard_failure(uint32_t rank);
   void destroy_later(uint32_t rank);
+
+  // Shrinks.
+  void begin_shrink_later(uint32_t rank);
+  bool dies_in_shrink(uint32_t rank, const Message& said);
+  void look_at_shrink(uint32_t rank);
+  void decided(uint32_t rank, const ShrinkDecision& decision);
+  void check_shrinks();
 
   // Faults.
   void plan_faults();
@@ -123,6 +133,9 @@ class ControlWorld {
   std::optional<Time> expected_by_;  // all must have heard of a failure
   Time expected_slack_{};
   int faults_ = 0;
+  int deaths_in_shrinks_ = 0;  // that are still to come
+  Time shrink_news_{};         // when something came about that a shrink may wait for
+  uint32_t meetings_ = 0;
   std::optional<std::pair<uint32_t, uint32_t>> dropped_word_;  // origin, number
   uint32_t deaf_ = 0;
   std::vector<std::string> violations_;

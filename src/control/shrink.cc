@@ -1,0 +1,229 @@
+#include "control/shrink.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bootstrap/messages.h"
+#include "control/graph.h"
+
+namespace ronde {
+namespace {
+
+// Ranks that have not called shrink do not answer yet, and an answer is lost with a rank that was to pass it on.
+constexpr Milliseconds kAskEvery{250};
+constexpr size_t kMostPending = 8;
+
+}  // namespace
+
+// ---- Of this rank --------------------------------------------------------------------------------------------------
+
+void Shrink::begin(const std::set<uint32_t>& without, Time now) {
+  ++number_;
+  out_ = gone_;
+  promised_ = {};
+  asking_ = meeting_is_due_ = false;
+  ballot_ = {};
+  answered_.clear();
+  heard_.reset();
+  if (decision() != nullptr) return;  // the others have decided without this rank
+  out_.insert(without.begin(), without.end());
+  check_left();
+  const auto pending = pending_.find(number_);
+  if (pending != pending_.end() && active()) {
+    const Pending question = pending->second;
+    asked(question.origin, question.word, question.question, now);
+  }
+  pending_.erase(pending_.begin(), pending_.upper_bound(number_));
+  look(now);
+}
+
+void Shrink::give_up(const Status& why) {
+  if (!active()) return;
+  ShrinkDecision refusal{why, {}, {}};
+  if (asking_) {
+    commit(std::move(refusal));
+  } else {
+    end(std::move(refusal));
+  }
+}
+
+void Shrink::meet_at(const Result<Bytes>& meeting) {
+  if (!wants_meeting()) return;  // another rank has taken over, or is to be waited for
+  if (!meeting.ok()) return commit({meeting.status(), {}, {}});
+  commit({{}, members(), *meeting});
+}
+
+// ---- From others ---------------------------------------------------------------------------------------------------
+
+void Shrink::gone(uint32_t rank, Time now) {
+  if (!gone_.insert(rank).second) return;
+  if (!active()) return;
+  exclude({rank});
+  look(now);
+}
+
+void Shrink::asked(uint32_t origin, uint32_t word, const ShrinkQuestion& question, Time now) {
+  const Pending pending{origin, word, question};
+  if (decisions_.contains(question.number)) {
+    const bool is_out = question.number == number_ && out_.contains(rank_);  // then it knows nothing of the others
+    return is_out ? void() : reply(pending);
+  }
+  if (question.number > number_) {
+    const auto before = pending_.find(question.number);
+    if (before == pending_.end() && pending_.size() >= kMostPending) return;
+    if (before == pending_.end() || before->second.question.ballot <= question.ballot)
+      pending_[question.number] = pending;
+    return;
+  }
+  if (question.number < number_) return;
+  exclude(question.out);
+  if (!active()) return;
+  if (question.ballot > promised_) {
+    promised_ = question.ballot;
+    meeting_is_due_ = false;
+  }
+  reply(pending);
+  look(now);
+}
+
+void Shrink::reply(const Pending& pending) {
+  ShrinkAnswer answer{pending.question.number, promised_, out_, std::nullopt};
+  const auto known = decisions_.find(answer.number);
+  if (known != decisions_.end()) answer.decision = known->second;
+  replies_.push_back({pending.origin, pending.word, std::move(answer)});
+}
+
+void Shrink::answered(uint32_t who, const ShrinkAnswer& answer, Time now) {
+  if (answer.number != number_ || !active() || !asking_ || out_.contains(who)) return;
+  exclude(answer.out);
+  if (!active()) return;
+  promised_ = std::max(promised_, answer.promised);
+  // That nobody goes on may be what one rank alone has ended with; that some do was decided.
+  if (answer.decision && !(heard_ && heard_->status.ok())) heard_ = answer.decision;
+  if (answer.decision || answer.promised == ballot_) answered_.insert(who);
+  look(now);
+}
+
+void Shrink::committed(const ShrinkCommit& commit) {
+  if (decisions_.contains(commit.number)) return;
+  if (commit.number == number_ && commit.ballot < promised_) return;
+  if (commit.number == number_) return end(commit.decision);
+  if (commit.number > number_) decisions_[commit.number] = commit.decision;
+}
+
+void Shrink::advance(Time now) {
+  if (active() && asking_ && now >= ask_again_) ask(now);
+}
+
+Deadline Shrink::next_deadline() const { return active() && asking_ ? Deadline::at(ask_again_) : Deadline::never(); }
+
+// ---- What follows --------------------------------------------------------------------------------------------------
+
+const ShrinkDecision* Shrink::decision() const {
+  const auto known = decisions_.find(number_);
+  return known == decisions_.end() ? nullptr : &known->second;
+}
+
+std::vector<uint32_t> Shrink::missing() const {
+  if (!asking_) {
+    const std::optional<uint32_t> asks = coordinator();
+    return asks ? std::vector<uint32_t>{*asks} : std::vector<uint32_t>();
+  }
+  std::vector<uint32_t> missing;
+  for (const uint32_t member : members())
+    if (member != rank_ && !answered_.contains(member)) missing.push_back(member);
+  return missing;
+}
+
+std::vector<uint32_t> Shrink::members() const {
+  std::vector<uint32_t> members;
+  for (uint32_t rank = 0; rank < nranks_; ++rank)
+    if (!out_.contains(rank)) members.push_back(rank);
+  return members;
+}
+
+std::optional<uint32_t> Shrink::coordinator() const {
+  for (uint32_t rank = 0; rank < nranks_; ++rank)
+    if (!out_.contains(rank)) return rank;
+  return std::nullopt;
+}
+
+// Ranks that are not out, but to which no way is left. Who is out and has not gone still passes words on.
+std::set<uint32_t> Shrink::unreachable() const {
+  std::set<uint32_t> reached{rank_};
+  std::vector<uint32_t> to_visit{rank_};
+  while (!to_visit.empty()) {
+    const uint32_t at = to_visit.back();
+    to_visit.pop_back();
+    for (const uint32_t next : control_neighbours(at, nranks_))
+      if (!gone_.contains(next) && reached.insert(next).second) to_visit.push_back(next);
+  }
+  std::set<uint32_t> cut_off;
+  for (uint32_t rank = 0; rank < nranks_; ++rank)
+    if (!out_.contains(rank) && !reached.contains(rank)) cut_off.insert(rank);
+  return cut_off;
+}
+
+void Shrink::exclude(const std::set<uint32_t>& ranks) {
+  const size_t before = out_.size();
+  out_.insert(ranks.begin(), ranks.end());
+  if (out_.size() != before) check_left();
+}
+
+// Whether this rank can go on.
+void Shrink::check_left() {
+  if (out_.contains(rank_)) {
+    return end({{rondeInvalidUsage, fmt::format("the other ranks go on without rank {}: it is in the list that one of "
+                                                "them gave, or was taken for dead",
+                                                rank_)},
+                {},
+                {}});
+  }
+  const std::set<uint32_t> cut_off = unreachable();
+  if (cut_off.empty()) return;
+  end({{rondePeerUnreachable,
+        fmt::format("so many ranks have gone ({}) that no control connection leads to {} any more: start the job again",
+                    ranks_text({gone_.begin(), gone_.end()}), ranks_text({cut_off.begin(), cut_off.end()}))},
+       {},
+       {}});
+}
+
+void Shrink::look(Time now) {
+  if (!active()) return;
+  if (coordinator() == rank_ && !asking_) {
+    asking_ = true;
+    ask(now);
+  }
+  check_complete();
+}
+
+// Again, too: who was asked before and has not answered may do so now, and ballots of others have come to nothing.
+void Shrink::ask(Time now) {
+  if (ballot_ != promised_ || ballot_ == Ballot()) {
+    ballot_ = {promised_.round + 1, rank_};
+    promised_ = ballot_;
+    answered_.clear();
+  }
+  ask_again_ = now + kAskEvery;
+  words_.push_back(encode(ShrinkQuestion{number_, ballot_, out_}));
+}
+
+void Shrink::check_complete() {
+  if (!active() || !asking_) return;
+  meeting_is_due_ = false;
+  if (ballot_ != promised_) return;
+  for (const uint32_t member : members())
+    if (member != rank_ && !answered_.contains(member)) return;
+  if (heard_) return commit(ShrinkDecision(*heard_));
+  meeting_is_due_ = true;
+}
+
+void Shrink::commit(ShrinkDecision decision) {
+  words_.push_back(encode(ShrinkCommit{number_, ballot_, decision}));
+  end(std::move(decision));
+}
+
+void Shrink::end(ShrinkDecision decision) { decisions_.emplace(number_, std::move(decision)); }
+
+}  // namespace ronde

@@ -1,0 +1,96 @@
+// How the ranks that are left agree on who goes on without the others, although any of them may die at any step. The lowest
+// rank that is not out asks all for a promise to its ballot; once everybody who is not out has promised it decides, or
+// repeats what somebody had heard decided before; who has promised a higher ballot hears no lower one. So whatever a rank
+// that lives has taken for decided stays decided. tests/model/shrink.pml is the model of this.
+//
+// One rank's side, for all shrinks of a communicator, one after the other. A state machine without sockets and clocks.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/deadline.h"
+#include "control/messages.h"
+
+namespace ronde {
+
+class Shrink {
+ public:
+  // An answer to a question that came as the word `word` of `origin`.
+  struct Reply {
+    uint32_t origin;
+    uint32_t word;
+    ShrinkAnswer answer;
+  };
+
+  Shrink(uint32_t rank, uint32_t nranks) : rank_(rank), nranks_(nranks) {}
+
+  // Inputs of this rank. It asks to go on without those ranks; the shrink before has been decided or given up.
+  void begin(const std::set<uint32_t>& without, Time now);
+  // Where the members meet, or why this rank has no place for it. Wanted while wants_meeting().
+  void meet_at(const Result<Bytes>& meeting);
+  // It waits no more, if nothing is decided.
+  void give_up(const Status& why);
+
+  // Inputs from others. gone: a rank that has died, or left.
+  void gone(uint32_t rank, Time now);
+  void asked(uint32_t origin, uint32_t word, const ShrinkQuestion& question, Time now);
+  void answered(uint32_t who, const ShrinkAnswer& answer, Time now);
+  void committed(const ShrinkCommit& commit);
+  void advance(Time now);
+  [[nodiscard]] Deadline next_deadline() const;
+
+  // Outputs.
+  [[nodiscard]] bool active() const { return number_ != 0 && decision() == nullptr; }
+  [[nodiscard]] bool wants_meeting() const { return active() && asking_ && meeting_is_due_; }
+  // Of the last begin(); null: not yet.
+  [[nodiscard]] const ShrinkDecision* decision() const;
+  // Whom this rank waits for, while it is active: those that have not answered, or the one that asks.
+  [[nodiscard]] std::vector<uint32_t> missing() const;
+  [[nodiscard]] std::vector<Bytes> take_words() { return std::exchange(words_, {}); }
+  [[nodiscard]] std::vector<Reply> take_replies() { return std::exchange(replies_, {}); }
+
+ private:
+  struct Pending {
+    uint32_t origin = 0;
+    uint32_t word = 0;
+    ShrinkQuestion question;
+  };
+
+  [[nodiscard]] std::optional<uint32_t> coordinator() const;
+  [[nodiscard]] std::vector<uint32_t> members() const;
+  [[nodiscard]] std::set<uint32_t> unreachable() const;
+  void exclude(const std::set<uint32_t>& ranks);
+  void check_left();
+  void look(Time now);
+  void ask(Time now);
+  void check_complete();
+  void commit(ShrinkDecision decision);
+  void end(ShrinkDecision decision);
+  void reply(const Pending& pending);
+
+  const uint32_t rank_;
+  const uint32_t nranks_;
+  std::set<uint32_t> gone_;
+  uint32_t number_ = 0;                           // of the last begin()
+  std::map<uint32_t, ShrinkDecision> decisions_;  // by number; kept for ranks that ask late
+  std::map<uint32_t, Pending> pending_;           // questions about shrinks that this rank has not begun
+
+  // Of the shrink number_.
+  std::set<uint32_t> out_;
+  Ballot promised_;
+  bool asking_ = false;
+  Ballot ballot_;  // its own, while it asks
+  Time ask_again_{};
+  std::set<uint32_t> answered_;
+  std::optional<ShrinkDecision> heard_;  // that somebody takes for decided
+  bool meeting_is_due_ = false;
+
+  std::vector<Bytes> words_;
+  std::vector<Reply> replies_;
+};
+
+}  // namespace ronde

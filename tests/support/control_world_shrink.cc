@@ -1,0 +1,98 @@
+// Shrinks in a simulated world: who has heard of a failure wants to go on with the ranks that are left, while more of them
+// die at any step.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "support/control_world_parts.h"
+
+namespace ronde::testing {
+namespace {
+
+constexpr auto kAgreement = std::chrono::seconds(2);  // from the last thing that could hold it up
+const Status kNoPlace(rondeSystemError, "no meeting point");
+
+Bytes bytes_of(const ShrinkDecision& decision) { return encode(ShrinkCommit{0, {}, decision}); }
+
+}  // namespace
+
+void ControlWorld::begin_shrink_later(uint32_t rank) {
+  in(real(0.001, 2.5), [this, rank] {
+    when_it_runs(rank, [this, rank] {
+      note(fmt::format("rank {} begins a shrink", rank));
+      ranks_[rank]->shrinks = true;
+      shrink_news_ = now_;
+      ranks_[rank]->machine->begin_shrink({}, now_);
+      serve(rank);
+    });
+  });
+}
+
+// In the middle of what it says: some hear it, some do not. Best when it says what was decided.
+bool ControlWorld::dies_in_shrink(uint32_t rank, const Message& said) {
+  if (deaths_in_shrinks_ == 0 || !ranks_[rank]->failure) return false;
+  const bool decides = word_kind(said.bytes) == WordKind::shrink_commit;
+  if (!one_in(decides ? 4 : 40)) return false;
+  --deaths_in_shrinks_;
+  note(fmt::format("rank {} dies in a shrink", rank));
+  culprits_.insert(rank);
+  die(rank);
+  return true;
+}
+
+void ControlWorld::look_at_shrink(uint32_t rank) {
+  Rank& state = *ranks_[rank];
+  const Shrink& shrink = state.machine->shrink();
+  if (const ShrinkDecision* decision = shrink.decision()) {
+    state.shrinks = false;
+    return decided(rank, *decision);
+  }
+  if (!shrink.wants_meeting() || std::exchange(state.meeting_is_coming, true)) return;
+  in(real(0.0001, 0.02), [this, rank] {
+    when_it_runs(rank, [this, rank] {
+      ranks_[rank]->meeting_is_coming = false;
+      Writer meeting;
+      meeting.number(rank).number(++meetings_);
+      ranks_[rank]->machine->meet_at(one_in(20) ? Result<Bytes>(kNoPlace) : Result<Bytes>(meeting.take()));
+      serve(rank);
+    });
+  });
+}
+
+void ControlWorld::decided(uint32_t rank, const ShrinkDecision& decision) {
+  Rank& state = *ranks_[rank];
+  ++counts_.decisions;
+  note(fmt::format("rank {} goes on as one of {}{}", rank, decision.members.size(), decision.status.message()));
+  state.decisions.push_back(decision);
+  if (decision.status.message() == kNoPlace.message()) return begin_shrink_later(rank);
+  destroy_later(rank);
+  if (state.isolated) return;
+  if (now_ > std::max({shrink_news_, impaired_until_, state.last_stop_end}) + kAgreement)
+    violated(fmt::format("rank {} agrees too late", rank));
+  if (!decision.status.ok()) return;
+  if (!std::binary_search(decision.members.begin(), decision.members.end(), rank))
+    violated(fmt::format("rank {} is to be left out, and lives", rank));
+  for (const uint32_t member : decision.members) {
+    if (!ranks_[member]->shrinks && ranks_[member]->decisions.empty())
+      violated(fmt::format("rank {} goes on with rank {}, which did not ask for it", rank, member));
+  }
+}
+
+// Ranks that live and could hear each other have decided the same. (One that was cut off while the others decided differs.)
+void ControlWorld::check_shrinks() {
+  std::map<size_t, std::pair<uint32_t, Bytes>> first;  // by number: a rank, and what it decided
+  for (uint32_t rank = 0; rank < nranks_; ++rank) {
+    const Rank& state = *ranks_[rank];
+    if (state.dead || state.isolated) continue;
+    if (state.shrinks) violated(fmt::format("rank {} never learns who goes on", rank));
+    for (size_t number = 0; number < state.decisions.size(); ++number) {
+      const ShrinkDecision& decision = state.decisions[number];
+      if (decision.status.code() == rondePeerUnreachable) continue;
+      const auto [entry, is_first] = first.try_emplace(number, rank, bytes_of(decision));
+      if (!is_first && entry->second.second != bytes_of(decision))
+        violated(fmt::format("ranks {} and {} go on differently", entry->second.first, rank));
+    }
+  }
+}
+
+}  // namespace ronde::testing
