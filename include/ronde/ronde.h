@@ -22,7 +22,8 @@
  *  9. fork: a child of a process that has called the library may live, exit and exec as it likes, and does the parent no
  *     harm: it has none of the library's files and connections. It cannot use the library itself (rondeInvalidUsage):
  *     fork before the first call, or exec. (Children of vfork, posix_spawn or a bare clone must exec.)
- * 10. The first call that needs them raises the process's soft limit of open files to the hard one.
+ * 10. The first call that needs them raises the process's soft limit of open files to the hard one (65,536 at
+ *     most).
  */
 #ifndef RONDE_RONDE_H_
 #define RONDE_RONDE_H_
@@ -301,13 +302,15 @@ RONDE_API rondeResult_t rondeCommGetFailedRanks(rondeComm_t comm, int* ranks, in
  * New ranks are numbered in the order of the old ones. The ranks agree on who is left: all make the same communicator,
  * also if more of them die meanwhile. Who dies after that, before the new one is ready, is an error on all: call again.
  *
- * Waits until the operations on this rank have ended, then for the other ranks, at most RONDE_INIT_TIMEOUT seconds, with
- * a warning each 10 s that names those that have not called. RONDE_SHRINK_ABORT: ends operations as rondeCommRevoke does
- * first. Non-blocking and in groups as rondeCommInitRankConfig; config NULL: the settings and the name of comm. comm
- * itself stays as it is, and must be destroyed, but not before the shrink has ended.
- * Errors: rondeInvalidArgument (a NULL, a rank that is none or one's own, flags), rondeInvalidUsage (comm was finalized;
- * the others go on without this rank), rondePeerLost (as above), rondePeerUnreachable (too many have died: ranks that
- * are left cannot reach each other), rondeTimedOut (the text names who did not call), rondeSystemError. */
+ * Waits until the operations on this rank have ended (a non-blocking call, too), then for the other ranks, at most
+ * RONDE_INIT_TIMEOUT seconds in all, with a warning each 10 s that names those that have not called. RONDE_SHRINK_ABORT:
+ * first ends operations, as rondeCommRevoke does. Non-blocking and in groups as rondeCommInitRankConfig; config NULL:
+ * the settings and the name of comm. comm itself stays as it is, and must be destroyed. One shrink of a communicator at
+ * a time; destroying comm before it has ended gives it up.
+ * Errors: rondeInvalidArgument (a NULL, a rank that is none or one's own, flags), rondeInvalidUsage (comm was finalized,
+ * or is being shrunk; the others go on without this rank), rondePeerLost (as above), rondePeerUnreachable (so many have
+ * died that ranks which were not named cannot be reached), rondeRemoteError (another rank has given up), rondeAborted,
+ * rondeTimedOut (the text names who did not call), rondeSystemError. */
 #define RONDE_SHRINK_DEFAULT 0
 #define RONDE_SHRINK_ABORT 1
 RONDE_API rondeResult_t rondeCommShrink(rondeComm_t comm, const int* excludeRanksList, int excludeRanksCount,

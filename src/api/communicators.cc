@@ -1,9 +1,9 @@
 // Communicators of ronde.h: making, asking, ending.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <set>
-#include <thread>
 
 #include "api/group.h"
 #include "api/handles.h"
@@ -54,12 +54,12 @@ Result<rondeComm_t> finish(Result<std::unique_ptr<Communicator>> made) {
   return handle.release();
 }
 
-Result<std::unique_ptr<Communicator>> make_rank(const UniqueId& id, CommunicatorOptions options) {
-  const Deadline deadline = deadline_of(options.settings);
+Result<std::unique_ptr<Communicator>> make_rank(const UniqueId& id, CommunicatorOptions options, Deadline deadline) {
   options.job = id.job;
   options.secret = id.secret;
   RendezvousOptions meeting = rendezvous_options(options.settings);
-  if (options.stop) meeting.stop = &options.stop->flag();
+  meeting.stop = &options.stop->flag();
+  meeting.why_stopped = [stop = options.stop] { return stop->first(); };
   RONDE_ASSIGN(std::unique_ptr<Rendezvous> rendezvous,
                join(process().loop(), id, options.nranks, options.rank, meeting, deadline));
   return Communicator::create(process(), std::move(options), std::move(rendezvous), deadline);
@@ -106,7 +106,8 @@ Status init_rank(rondeComm_t* comm, int nranks, const rondeUniqueId& packed, int
   return start(comm, config, [id, options](const std::shared_ptr<FailureState>& stop) {
     CommunicatorOptions stoppable = options;
     stoppable.stop = stop;
-    return make_rank(id, std::move(stoppable));
+    const Deadline deadline = deadline_of(stoppable.settings);
+    return make_rank(id, std::move(stoppable), deadline);
   });
 }
 
@@ -127,26 +128,34 @@ Status read_list(const Communicator& parent, const int* ranks, int count, std::s
 }
 
 // Who dies from now on fails the new communicator, on all.
-Result<std::unique_ptr<Communicator>> make_successor(const Predecessor& parent, const std::set<uint32_t>& without,
-                                                     CommunicatorOptions options) {
-  RendezvousOptions meeting = rendezvous_options(options.settings);
-  meeting.stop = &options.stop->flag();
-  RONDE_ASSIGN(const Succession succession,
-               agree_on_succession(process().loop(), parent, without, meeting, deadline_of(options.settings)));
+Result<std::unique_ptr<Communicator>> start_successor(const Predecessor& parent, const Succession& succession,
+                                                      CommunicatorOptions options, Deadline deadline) {
   options.nranks = static_cast<int>(succession.members.size());
   options.rank = succession.rank;
-  parent.control->watch_members(succession.members, [stop = options.stop](uint32_t rank) {
+  const std::shared_ptr<FailureState> stop = options.stop;
+  parent.control->watch_losses([stop, members = succession.members](uint32_t rank) {
+    if (!std::binary_search(members.begin(), members.end(), rank)) return;
     stop->set({rondePeerLost, fmt::format("rank {} of the communicator before has ended while the new one started: "
                                           "call rondeCommShrink again",
                                           rank)});
   });
-  const std::shared_ptr<FailureState> stop = options.stop;
-  auto made = make_rank(succession.id, std::move(options));
+  auto made = make_rank(succession.id, std::move(options), deadline);
   // What this rank ran into may come of a death that it has not heard of yet.
-  for (const Deadline news = Deadline::after(kNewsLimit); !made.ok() && !stop->is_set() && !news.passed();)
-    std::this_thread::sleep_for(Milliseconds(5));
-  parent.control->watch_members({}, nullptr);
+  if (!made.ok()) stop->wait_until_set(kNewsLimit);
+  parent.control->watch_losses(nullptr);
   if (!made.ok() && stop->is_set()) return stop->first();
+  return made;
+}
+
+Result<std::unique_ptr<Communicator>> make_successor(const Predecessor& parent, const std::set<uint32_t>& without,
+                                                     CommunicatorOptions options) {
+  const Deadline deadline = deadline_of(options.settings);
+  RendezvousOptions meeting = rendezvous_options(options.settings);
+  meeting.stop = &options.stop->flag();
+  const Result<Succession> agreed = agree_on_succession(process().loop(), parent, without, meeting, deadline);
+  auto made = agreed.ok() ? start_successor(parent, *agreed, std::move(options), deadline)
+                          : Result<std::unique_ptr<Communicator>>(agreed.status());
+  parent.turn->end();
   return made;
 }
 
@@ -168,14 +177,14 @@ Status shrink(rondeComm_t comm, const int* ranks, int count, rondeComm_t* new_co
     RONDE_ASSIGN(const Settings settings, settings_with(config));
     options = make_options(settings, config, 0, 0);
   }
+  RONDE_ASSIGN(const Predecessor before, parent.as_predecessor());
   if (flags == RONDE_SHRINK_ABORT) parent.revoke();
   process().worker().wait_for(parent);
-  return start(new_comm, config,
-               [before = parent.as_predecessor(), without, options](const std::shared_ptr<FailureState>& stop) {
-                 CommunicatorOptions stoppable = options;
-                 stoppable.stop = stop;
-                 return make_successor(before, without, std::move(stoppable));
-               });
+  return start(new_comm, config, [before, without, options](const std::shared_ptr<FailureState>& stop) {
+    CommunicatorOptions stoppable = options;
+    stoppable.stop = stop;
+    return make_successor(before, without, std::move(stoppable));
+  });
 }
 
 // All ranks of one process: no id, no sockets. One thread for each, as every one waits for the others.

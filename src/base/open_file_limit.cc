@@ -9,13 +9,16 @@ namespace ronde {
 namespace {
 
 constexpr rlim_t kUsual = 1024;
+constexpr rlim_t kEnough = 65'536;  // some services have a thousand million, and children that close each
 
 }  // namespace
 
 void raise_open_file_limit() {
   rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
-  limit.rlim_cur = limit.rlim_max;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const rlim_t wanted = std::min(limit.rlim_max, kEnough);
+  if (limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = wanted;
   setrlimit(RLIMIT_NOFILE, &limit);  // without success all is as it was
 }
 

@@ -1,6 +1,7 @@
 #include "base/settings.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -110,6 +111,10 @@ const std::array kTable = {
         "none,warn,info,trace"},
     Row{{"RONDE_LOG_FILE", "", "a path; %p becomes the process number", "File for messages, instead of stderr."},
         &Settings::log_file,
+        ""},
+    Row{{"RONDE_TRACE_DIR", "", "a folder that this process may write to",
+         "Folder in which each process leaves what its ranks did last, for ronde-status FILE; empty: no files."},
+        &Settings::trace_dir,
         ""},
 };
 
@@ -242,6 +247,12 @@ Result<Settings> Settings::from_environment() {
     if (value) RONDE_TRY(settings.set(row.help.name, *value));
   }
   RONDE_TRY(apply_log_settings(settings));
+  if (!settings.trace_dir.empty() && ::access(settings.trace_dir.c_str(), W_OK | X_OK) != 0) {
+    const std::string reason = system_error("", errno).message();
+    return Status(rondeInvalidUsage,
+                  fmt::format("RONDE_TRACE_DIR='{}' cannot be used{}; allowed: {}", settings.trace_dir, reason,
+                              find_row("RONDE_TRACE_DIR")->help.allowed));
+  }
   return settings;
 }
 

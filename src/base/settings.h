@@ -30,6 +30,7 @@ struct Settings {
   std::string spin = "auto";
   std::string debug = "warn";
   std::string log_file;
+  std::string trace_dir;
 
   // Reads the environment. rondeInvalidUsage names the variable, its value and what is allowed.
   static Result<Settings> from_environment();

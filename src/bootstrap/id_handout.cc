@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@ namespace {
 
 constexpr Milliseconds kFirstPause{1};  // doubled each time
 constexpr Milliseconds kLongestPause{20};
+constexpr Milliseconds kPauseWithoutDescriptors{100};
 constexpr Milliseconds kAnswerLimit{5'000};
 constexpr int kLongestPoll = 60'000;
 
@@ -33,17 +35,19 @@ std::string socket_name(const std::string& job, uint64_t call) {
 
 class IdServer final : public EventSource {
  public:
-  IdServer(Fd listener, const rondeUniqueId& id, int others, Deadline until)
-      : listener_(std::move(listener)), id_(id), left_(others), until_(until) {}
+  IdServer(Fd listener, Fd epoll, const rondeUniqueId& id, int others, Deadline until)
+      : listener_(std::move(listener)), epoll_(std::move(epoll)), id_(id), left_(others), until_(until) {
+    listen_again();
+  }
 
-  [[nodiscard]] int descriptor() const override { return listener_.get(); }
+  [[nodiscard]] int descriptor() const override { return epoll_.get(); }
   bool advance(Time now) override {
+    if (paused_until_.passed(now)) listen_again();
     while (left_ > 0) {
       const Fd fd =
           Fd::make([&] { return ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK); });
       if (!fd.valid()) {
-        if (errno != EAGAIN && errno != EWOULDBLOCK && !std::exchange(told_error_, true))
-          log::warn("{}", system_error("cannot hand out the id of this job", errno).message());
+        if (errno != EAGAIN && errno != EWOULDBLOCK) pause(now);
         break;
       }
       if (!same_user(fd.get())) {
@@ -56,13 +60,30 @@ class IdServer final : public EventSource {
     }
     return left_ > 0 && !until_.passed(now);
   }
-  [[nodiscard]] Deadline next_deadline() const override { return until_; }
+  [[nodiscard]] Deadline next_deadline() const override { return until_.earlier(paused_until_); }
 
  private:
+  // Without a descriptor to spare the listener stays ready, and nothing can be done about it for a while.
+  void pause(Time now) {
+    const int error = errno;
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener_.get(), nullptr);
+    paused_until_ = Deadline::at(now + kPauseWithoutDescriptors);
+    if (!std::exchange(told_error_, true))
+      log::warn("{}", system_error("cannot hand out the id of this job", error).message());
+  }
+  void listen_again() {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, listener_.get(), &event);
+    paused_until_ = Deadline::never();
+  }
+
   const Fd listener_;
+  const Fd epoll_;
   const rondeUniqueId id_;
   int left_;
   bool told_error_ = false;
+  Deadline paused_until_ = Deadline::never();
   const Deadline until_;
 };
 
@@ -100,7 +121,10 @@ Status hand_out_id(EventLoop& loop, const std::string& job, uint64_t call, const
     return {listener.status().code(),
             fmt::format("cannot hand out the id of this job: {}", listener.status().message())};
   }
-  return loop.add(std::make_shared<IdServer>(std::move(*listener), id, others, Deadline::after(limit)));
+  Fd epoll = Fd::make([] { return ::epoll_create1(EPOLL_CLOEXEC); });
+  if (!epoll.valid()) return system_error("no epoll descriptor to hand out the id of this job", errno);
+  return loop.add(
+      std::make_shared<IdServer>(std::move(*listener), std::move(epoll), id, others, Deadline::after(limit)));
 }
 
 Result<rondeUniqueId> fetch_id(const std::string& job, uint64_t call, Deadline deadline) {

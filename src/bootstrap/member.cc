@@ -29,8 +29,9 @@ constexpr uint32_t kWakeKey = 1;
 // the event loop's.
 class MemberSource final : public EventSource {
  public:
-  MemberSource(Connection connection, MemberMachine machine, Fd epoll, Fd wakeup, const OnceFlag* stop)
-      : stop_(stop),
+  MemberSource(Connection connection, MemberMachine machine, Fd epoll, Fd wakeup, const RendezvousOptions& options)
+      : stop_(options.stop),
+        why_stopped_(options.why_stopped),
         connection_(std::move(connection)),
         machine_(std::move(machine)),
         epoll_(std::move(epoll)),
@@ -103,7 +104,9 @@ class MemberSource final : public EventSource {
 
  private:
   void report_abort() {
-    machine_.report({rondeRemoteError, "aborted the start-up"});
+    const Status why = why_stopped_ ? why_stopped_() : Status();
+    const bool aborted = why.ok() || why.code() == rondeAborted;
+    machine_.report(aborted ? Status(rondeRemoteError, "aborted the start-up") : why);
     work(Clock::now());
   }
   [[nodiscard]] bool stopped() const { return stop_ != nullptr && stop_->is_set(); }
@@ -180,6 +183,7 @@ class MemberSource final : public EventSource {
   }
 
   const OnceFlag* const stop_;
+  const std::function<Status()> why_stopped_;
   mutable std::mutex mutex_;
   Connection connection_;
   MemberMachine machine_;
@@ -251,7 +255,7 @@ Result<std::shared_ptr<MemberSource>> make_source(Stream stream, const JoinMessa
   Connection connection(std::move(stream), Direction::to_server, most_bytes_to_member(join_message.nranks));
   MemberMachine machine(join_message, connection.peer(), options.missing_warning);
   return std::make_shared<MemberSource>(std::move(connection), std::move(machine), std::move(epoll), std::move(wakeup),
-                                        options.stop);
+                                        options);
 }
 
 }  // namespace

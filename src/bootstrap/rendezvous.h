@@ -54,6 +54,8 @@ struct RendezvousOptions {
   // Once it is set, join() and exchange() end within 1 s, and the others are told that this rank has aborted. Null: never.
   // Outlives the rendezvous.
   const OnceFlag* stop = nullptr;
+  // Then: why, for the others; null, or rondeAborted: it was aborted.
+  std::function<Status()> why_stopped;
 };
 
 // The sockets that a root listens on, all on one port: on the addresses that the options choose, else on the wildcard.

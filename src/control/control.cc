@@ -36,9 +36,7 @@ Result<ShrinkDecision> Control::shrink(const std::set<uint32_t>& without, const 
                                        Deadline deadline, const OnceFlag* stop) {
   return hub_->shrink(rank_, without, make_meeting, deadline, stop);
 }
-void Control::watch_members(std::vector<uint32_t> members, std::function<void(uint32_t rank)> lost) {
-  hub_->watch_members(rank_, std::move(members), std::move(lost));
-}
+void Control::watch_losses(std::function<void(uint32_t rank)> lost) { hub_->watch_losses(rank_, std::move(lost)); }
 void Control::leave(uint32_t begun) { hub_->leave(rank_, begun); }
 void Control::settle(Deadline deadline) { hub_->settle(rank_, deadline); }
 

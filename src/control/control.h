@@ -90,9 +90,9 @@ class Control {
   // error: nothing was agreed, or the others go on without this rank. Not after leave(); by one thread at a time.
   Result<ShrinkDecision> shrink(const std::set<uint32_t>& without, const MakeMeeting& make_meeting, Deadline deadline,
                                 const OnceFlag* stop);
-  // From now on `lost` is called (as a Watcher is) when one of these ranks is lost, and now if one is lost already. A later
-  // one takes its place; null: none.
-  void watch_members(std::vector<uint32_t> members, std::function<void(uint32_t rank)> lost);
+  // From now on `lost`, too, is called (as a Watcher is) for each rank that is lost, first for those before. A later one takes
+  // its place; null: none.
+  void watch_losses(std::function<void(uint32_t rank)> lost);
 
   // Says goodbye; begun: the last operation that this rank has begun. That it ends is no failure from now on, unless another
   // rank waits in a later operation. Does not block, is safe to call twice; the watcher is not called after it has returned.

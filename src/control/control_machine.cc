@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/shared_word.h"
+#include "bootstrap/messages.h"
 
 namespace ronde {
 namespace {
@@ -97,11 +98,11 @@ bool ControlMachine::arrived(const Flood::Arrival& arrival, Time now) {
       }
       return true;
     case WordKind::failure:
-      if (!decode(reader, status)) return false;
+      if (!decode_status(reader, status)) return false;
       fail({status.code(), fmt::format("{}: {}", who_(arrival.origin), status.message())});
       return true;
     case WordKind::verdict:
-      if (!decode(reader, status)) return false;
+      if (!decode_status(reader, status)) return false;
       fail(status);
       return true;
     case WordKind::inquiry:
@@ -122,7 +123,7 @@ bool ControlMachine::shrink_word_arrived(WordKind kind, const Flood::Arrival& ar
   std::vector<uint32_t> ranks;
   switch (kind) {
     case WordKind::shrink_question:
-      if (!decode(reader, question) || !are_ranks(question.out)) return false;
+      if (!decode(reader, question) || !are_ranks(question.out) || !are_ranks(question.missing)) return false;
       shrink_.asked(arrival.origin, arrival.number, question, now);
       return true;
     case WordKind::shrink_commit:
@@ -130,7 +131,7 @@ bool ControlMachine::shrink_word_arrived(WordKind kind, const Flood::Arrival& ar
       shrink_.committed(commit);
       return true;
     case WordKind::left:
-      if (!decode_left(reader, ranks) || !are_ranks(ranks)) return false;
+      if (!decode_ranks(reader, ranks) || !are_ranks(ranks)) return false;
       for (const uint32_t rank : ranks) shrink_.gone(rank, now);
       return true;
     default: return false;
@@ -186,7 +187,7 @@ void ControlMachine::report(const Status& why) {
 
 void ControlMachine::leave(uint32_t begun) {
   if (std::exchange(left_, true)) return;
-  shrink_.give_up({rondeInvalidUsage, fmt::format("rank {} has left while the ranks agreed on who goes on", rank_)});
+  shrink_.give_up({rondeRemoteError, fmt::format("rank {} has left while the ranks agreed on who goes on", rank_)});
   messages_ = take_messages();
   const auto goodbye = std::make_shared<const Message>(encode_goodbye(begun));
   for (const uint32_t peer : flood_.links()) messages_.push_back({peer, goodbye});

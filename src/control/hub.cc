@@ -228,19 +228,13 @@ Result<ShrinkDecision> ControlHub::shrink(uint32_t rank, const std::set<uint32_t
     {
       std::unique_lock lock(mutex_);
       const ControlMachine& machine = find(rank)->machine;
-      const std::string missing = ranks_text(machine.shrink().missing());
-      if (const ShrinkDecision* decision = machine.shrink().decision()) return *decision;
       if (machine.has_left())
         return Status(rondeInvalidUsage, "the communicator was finalized: nothing can follow it any more");
-      if (stop != nullptr && stop->is_set()) {
-        given_up = Status(rondeAborted, "the shrink was given up");
-      } else if (deadline.passed()) {
-        given_up = Status(rondeTimedOut, fmt::format("rondeCommShrink has waited to its time limit for {}: every rank "
-                                                     "that is left must call it (RONDE_INIT_TIMEOUT)",
-                                                     missing));
-      } else if (!machine.shrink().wants_meeting()) {
+      if (const ShrinkDecision* decision = machine.shrink().decision()) return *decision;
+      given_up = why_give_up(rank, machine.shrink(), deadline, stop);
+      if (!given_up && !machine.shrink().wants_meeting()) {
         if (warning.passed()) {
-          log::warn("rank {}: rondeCommShrink waits for {}", rank, missing);
+          log::warn("rank {}: rondeCommShrink waits for {}", rank, ranks_text(machine.shrink().missing()));
           warning = Deadline::after(kMissingWarning);
         }
         changed_.wait_until(lock, std::min(deadline.time(), Clock::now() + kStopPoll));
@@ -253,20 +247,27 @@ Result<ShrinkDecision> ControlHub::shrink(uint32_t rank, const std::set<uint32_t
       given_up ? machine.give_up_shrink(*given_up) : machine.meet_at(meeting);
       dirty_.push_back(rank);
     });
+    if (given_up) return *given_up;
   }
 }
 
-void ControlHub::watch_members(uint32_t rank, std::vector<uint32_t> members, std::function<void(uint32_t)> lost) {
-  const std::scoped_lock lock(mutex_);
-  Member& member = *find(rank);
-  member.successors = std::move(members);
-  member.on_successor_lost = std::move(lost);
-  for (const uint32_t gone : member.lost) tell_successor_lost(member, gone);
+std::optional<Status> ControlHub::why_give_up(uint32_t rank, const Shrink& shrink, Deadline deadline,
+                                              const OnceFlag* stop) {
+  if (stop != nullptr && stop->is_set())
+    return Status(rondeRemoteError, fmt::format("rank {} has given up rondeCommShrink", rank));
+  if (!deadline.passed()) return std::nullopt;
+  return Status(rondeTimedOut,
+                fmt::format("rank {} has waited to its limit in rondeCommShrink for {}: all ranks that are "
+                            "left must call it (RONDE_INIT_TIMEOUT)",
+                            rank, ranks_text(shrink.missing())));
 }
 
-void ControlHub::tell_successor_lost(const Member& member, uint32_t rank) {
-  const bool is_one = std::find(member.successors.begin(), member.successors.end(), rank) != member.successors.end();
-  if (is_one && member.on_successor_lost) member.on_successor_lost(rank);
+void ControlHub::watch_losses(uint32_t rank, std::function<void(uint32_t)> lost) {
+  const std::scoped_lock lock(mutex_);
+  Member& member = *find(rank);
+  member.on_loss = std::move(lost);
+  for (const uint32_t gone : member.lost)
+    if (member.on_loss) member.on_loss(gone);
 }
 
 void ControlHub::leave(uint32_t rank, uint32_t begun) {
@@ -284,6 +285,7 @@ void ControlHub::leave(uint32_t rank, uint32_t begun) {
     }
   });
   watch->cancel();
+  loop_.poke(*this);  // others of this process may have a deadline now
 }
 
 void ControlHub::settle(uint32_t rank, Deadline deadline) {
@@ -306,7 +308,7 @@ void ControlHub::go(uint32_t rank) {
     last = ended_ = members_.empty();
   });
   watch->cancel();
-  if (last) loop_.remove(*this);
+  last ? loop_.remove(*this) : loop_.poke(*this);
 }
 
 }  // namespace ronde

@@ -44,7 +44,7 @@ class ControlHub final : public EventSource {
   void report(uint32_t rank, const Status& why);
   Result<ShrinkDecision> shrink(uint32_t rank, const std::set<uint32_t>& without, const MakeMeeting& make_meeting,
                                 Deadline deadline, const OnceFlag* stop);
-  void watch_members(uint32_t rank, std::vector<uint32_t> members, std::function<void(uint32_t)> lost);
+  void watch_losses(uint32_t rank, std::function<void(uint32_t)> lost);
   void leave(uint32_t rank, uint32_t begun);
   void settle(uint32_t rank, Deadline deadline);
 
@@ -64,8 +64,7 @@ class ControlHub final : public EventSource {
     std::optional<Watcher> watcher;
     std::shared_ptr<FailureWatch> watch = std::make_shared<FailureWatch>();
     bool told_failure = false;
-    std::vector<uint32_t> successors;  // of which on_successor_lost is told
-    std::function<void(uint32_t)> on_successor_lost;
+    std::function<void(uint32_t)> on_loss;  // beside the watcher
   };
   struct Link {
     Link(Stream stream, Direction sends, size_t most_bytes) : connection(std::move(stream), sends, most_bytes) {}
@@ -120,7 +119,8 @@ class ControlHub final : public EventSource {
   void carry_out(uint32_t rank, Member& member, Time now);
   void push(LinkKey key, Link& link, Time now);
   void tell(Member& member);
-  static void tell_successor_lost(const Member& member, uint32_t rank);
+  [[nodiscard]] static std::optional<Status> why_give_up(uint32_t rank, const Shrink& shrink, Deadline deadline,
+                                                         const OnceFlag* stop);
   [[nodiscard]] Member* find(uint32_t rank);
   [[nodiscard]] Link* find(LinkKey key);
   [[nodiscard]] bool has_links(uint32_t rank) const;

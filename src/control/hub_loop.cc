@@ -161,7 +161,8 @@ void ControlHub::tell(Member& member) {
   const std::vector<uint32_t> lost = member.machine.take_lost();
   const std::vector<LateNote> notes = member.machine.take_late_notes();
   member.lost.insert(lost.begin(), lost.end());
-  for (const uint32_t rank : lost) tell_successor_lost(member, rank);
+  for (const uint32_t rank : lost)
+    if (member.on_loss) member.on_loss(rank);
   if (member.machine.has_left()) return;
   if (member.watcher) {
     for (const uint32_t rank : lost) member.watcher->lost(rank);

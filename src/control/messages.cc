@@ -8,7 +8,7 @@ namespace ronde {
 namespace {
 
 constexpr size_t kMostCallTextBytes = 512;
-constexpr size_t kMostMeetingBytes = 512;
+constexpr size_t kMostMeetingBytes = RONDE_UNIQUE_ID_BYTES;
 constexpr size_t kMostRestBytes = 1 << 10;
 
 Writer begin(WordKind kind) {
@@ -65,7 +65,7 @@ bool read_decision(Reader& reader, ShrinkDecision& decision) {
 
 // At most two numbers for each rank.
 size_t most_control_bytes(uint32_t nranks) {
-  return kMostTextBytes + kMostCallTextBytes + kMostMeetingBytes + kMostRestBytes +
+  return 2 * kMostTextBytes + kMostCallTextBytes + kMostMeetingBytes + kMostRestBytes +
          size_t{nranks} * 2 * sizeof(uint32_t);
 }
 
@@ -112,6 +112,7 @@ Bytes encode(const ShrinkQuestion& question) {
   writer.number(question.number);
   write_ballot(writer, question.ballot);
   write_set(writer, question.out);
+  write_ranks(writer, question.missing);
   return writer.take();
 }
 
@@ -122,6 +123,8 @@ Bytes encode(const ShrinkAnswer& answer) {
   write_set(writer, answer.out);
   writer.number(static_cast<uint8_t>(answer.decision.has_value()));
   if (answer.decision) write_decision(writer, *answer.decision);
+  writer.number(static_cast<uint8_t>(answer.refusal.has_value()));
+  if (answer.refusal) write_status(writer, *answer.refusal);
   return writer.take();
 }
 
@@ -149,8 +152,6 @@ bool decode_lost(Reader& reader, uint32_t& rank, Status& how) {
   rank = reader.number<uint32_t>();
   return read_status(reader, how) && reader.complete();
 }
-
-bool decode(Reader& reader, Status& status) { return read_status(reader, status) && reader.complete(); }
 
 bool decode(Reader& reader, CallNote& call) {
   read_call(reader, call);
@@ -182,6 +183,7 @@ bool decode(Reader& reader, ShrinkQuestion& question) {
   question.number = reader.number<uint32_t>();
   question.ballot = read_ballot(reader);
   question.out = read_set(reader);
+  question.missing = read_ranks(reader);
   return reader.complete();
 }
 
@@ -190,7 +192,9 @@ bool decode(Reader& reader, ShrinkAnswer& answer) {
   answer.promised = read_ballot(reader);
   answer.out = read_set(reader);
   answer.decision.reset();
+  answer.refusal.reset();
   if (reader.number<uint8_t>() != 0 && !read_decision(reader, answer.decision.emplace())) return false;
+  if (reader.number<uint8_t>() != 0 && !read_status(reader, answer.refusal.emplace())) return false;
   return reader.complete();
 }
 
@@ -198,11 +202,6 @@ bool decode(Reader& reader, ShrinkCommit& commit) {
   commit.number = reader.number<uint32_t>();
   commit.ballot = read_ballot(reader);
   return read_decision(reader, commit.decision) && reader.complete();
-}
-
-bool decode_left(Reader& reader, std::vector<uint32_t>& ranks) {
-  ranks = read_ranks(reader);
-  return reader.complete();
 }
 
 bool decode_goodbye(Reader& reader, uint32_t& begun) {

@@ -65,12 +65,14 @@ struct ShrinkQuestion {
   uint32_t number = 0;
   Ballot ballot;
   std::set<uint32_t> out;
+  std::vector<uint32_t> missing;  // have not answered so far
 };
 struct ShrinkAnswer {
   uint32_t number = 0;
   Ballot promised;                         // no lower one will be heard
   std::set<uint32_t> out;                  // as above
   std::optional<ShrinkDecision> decision;  // if this rank has one already
+  std::optional<Status> refusal;           // it waits no more, and nobody may go on
 };
 struct ShrinkCommit {
   uint32_t number = 0;
@@ -105,16 +107,15 @@ enum class WordKind : uint8_t {
 [[nodiscard]] Bytes encode(const Answer& answer);
 [[nodiscard]] Bytes encode(const ShrinkAnswer& answer);
 
-// The readers take what follows the kind. False: the bytes are none of ours.
+// The readers take what follows the kind (of a failure, a verdict: decode_status; of left: decode_ranks). False: the bytes
+// are none of ours.
 [[nodiscard]] bool decode_lost(Reader& reader, uint32_t& rank, Status& how);
-[[nodiscard]] bool decode(Reader& reader, Status& status);
 [[nodiscard]] bool decode(Reader& reader, CallNote& call);
 [[nodiscard]] bool decode(Reader& reader, LateNote& note);
 [[nodiscard]] bool decode(Reader& reader, Answer& answer);
 [[nodiscard]] bool decode(Reader& reader, ShrinkQuestion& question);
 [[nodiscard]] bool decode(Reader& reader, ShrinkAnswer& answer);
 [[nodiscard]] bool decode(Reader& reader, ShrinkCommit& commit);
-[[nodiscard]] bool decode_left(Reader& reader, std::vector<uint32_t>& ranks);
 [[nodiscard]] bool decode_goodbye(Reader& reader, uint32_t& begun);
 
 }  // namespace ronde

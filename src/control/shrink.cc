@@ -19,13 +19,16 @@ constexpr size_t kMostPending = 8;
 // ---- Of this rank --------------------------------------------------------------------------------------------------
 
 void Shrink::begin(const std::set<uint32_t>& without, Time now) {
+  if (active()) end_undecided();
   ++number_;
   out_ = gone_;
-  promised_ = {};
+  promised_ = ballot_ = {};
   asking_ = meeting_is_due_ = false;
-  ballot_ = {};
   answered_.clear();
   heard_.reset();
+  refused_.reset();
+  last_asked_.reset();
+  told_missing_.clear();
   if (decision() != nullptr) return;  // the others have decided without this rank
   out_.insert(without.begin(), without.end());
   check_left();
@@ -38,13 +41,20 @@ void Shrink::begin(const std::set<uint32_t>& without, Time now) {
   look(now);
 }
 
+// The others may still be at it: they hear that this rank has refused, at least.
+void Shrink::end_undecided() {
+  ShrinkDecision refusal{
+      refused_.value_or(Status(rondeRemoteError, fmt::format("rank {} has begun another shrink", rank_))), {}, {}};
+  asking_ ? commit(std::move(refusal)) : end(std::move(refusal));
+}
+
 void Shrink::give_up(const Status& why) {
-  if (!active()) return;
-  ShrinkDecision refusal{why, {}, {}};
+  if (!active() || refused_) return;
+  refused_ = why;
   if (asking_) {
-    commit(std::move(refusal));
-  } else {
-    end(std::move(refusal));
+    check_complete();
+  } else if (last_asked_) {
+    reply(*last_asked_);
   }
 }
 
@@ -67,7 +77,8 @@ void Shrink::asked(uint32_t origin, uint32_t word, const ShrinkQuestion& questio
   const Pending pending{origin, word, question};
   if (decisions_.contains(question.number)) {
     const bool is_out = question.number == number_ && out_.contains(rank_);  // then it knows nothing of the others
-    return is_out ? void() : reply(pending);
+    if (!is_out) reply(pending);
+    return;
   }
   if (question.number > number_) {
     const auto before = pending_.find(question.number);
@@ -76,19 +87,21 @@ void Shrink::asked(uint32_t origin, uint32_t word, const ShrinkQuestion& questio
       pending_[question.number] = pending;
     return;
   }
-  if (question.number < number_) return;
   exclude(question.out);
   if (!active()) return;
   if (question.ballot > promised_) {
     promised_ = question.ballot;
     meeting_is_due_ = false;
   }
+  last_asked_ = pending;
+  told_missing_ = question.missing;
+  std::erase(told_missing_, rank_);
   reply(pending);
   look(now);
 }
 
 void Shrink::reply(const Pending& pending) {
-  ShrinkAnswer answer{pending.question.number, promised_, out_, std::nullopt};
+  ShrinkAnswer answer{pending.question.number, promised_, out_, std::nullopt, refused_};
   const auto known = decisions_.find(answer.number);
   if (known != decisions_.end()) answer.decision = known->second;
   replies_.push_back({pending.origin, pending.word, std::move(answer)});
@@ -101,6 +114,7 @@ void Shrink::answered(uint32_t who, const ShrinkAnswer& answer, Time now) {
   promised_ = std::max(promised_, answer.promised);
   // That nobody goes on may be what one rank alone has ended with; that some do was decided.
   if (answer.decision && !(heard_ && heard_->status.ok())) heard_ = answer.decision;
+  if (answer.refusal) refused_ = answer.refusal;
   if (answer.decision || answer.promised == ballot_) answered_.insert(who);
   look(now);
 }
@@ -126,12 +140,10 @@ const ShrinkDecision* Shrink::decision() const {
 }
 
 std::vector<uint32_t> Shrink::missing() const {
-  if (!asking_) {
-    const std::optional<uint32_t> asks = coordinator();
-    return asks ? std::vector<uint32_t>{*asks} : std::vector<uint32_t>();
-  }
+  const std::vector<uint32_t> left = members();
+  if (!asking_) return told_missing_.empty() ? std::vector<uint32_t>{left.front()} : told_missing_;
   std::vector<uint32_t> missing;
-  for (const uint32_t member : members())
+  for (const uint32_t member : left)
     if (member != rank_ && !answered_.contains(member)) missing.push_back(member);
   return missing;
 }
@@ -141,12 +153,6 @@ std::vector<uint32_t> Shrink::members() const {
   for (uint32_t rank = 0; rank < nranks_; ++rank)
     if (!out_.contains(rank)) members.push_back(rank);
   return members;
-}
-
-std::optional<uint32_t> Shrink::coordinator() const {
-  for (uint32_t rank = 0; rank < nranks_; ++rank)
-    if (!out_.contains(rank)) return rank;
-  return std::nullopt;
 }
 
 // Ranks that are not out, but to which no way is left. Who is out and has not gone still passes words on.
@@ -183,7 +189,8 @@ void Shrink::check_left() {
   const std::set<uint32_t> cut_off = unreachable();
   if (cut_off.empty()) return;
   end({{rondePeerUnreachable,
-        fmt::format("so many ranks have gone ({}) that no control connection leads to {} any more: start the job again",
+        fmt::format("so many ranks have gone ({}) that no control connection leads to {} any more: if they have "
+                    "died too, name them in the list; else start the job again",
                     ranks_text({gone_.begin(), gone_.end()}), ranks_text({cut_off.begin(), cut_off.end()}))},
        {},
        {}});
@@ -191,7 +198,7 @@ void Shrink::check_left() {
 
 void Shrink::look(Time now) {
   if (!active()) return;
-  if (coordinator() == rank_ && !asking_) {
+  if (members().front() == rank_ && !asking_) {
     asking_ = true;
     ask(now);
   }
@@ -206,16 +213,14 @@ void Shrink::ask(Time now) {
     answered_.clear();
   }
   ask_again_ = now + kAskEvery;
-  words_.push_back(encode(ShrinkQuestion{number_, ballot_, out_}));
+  words_.push_back(encode(ShrinkQuestion{number_, ballot_, out_, missing()}));
 }
 
 void Shrink::check_complete() {
-  if (!active() || !asking_) return;
   meeting_is_due_ = false;
-  if (ballot_ != promised_) return;
-  for (const uint32_t member : members())
-    if (member != rank_ && !answered_.contains(member)) return;
+  if (!asking_ || ballot_ != promised_ || !missing().empty()) return;
   if (heard_) return commit(ShrinkDecision(*heard_));
+  if (refused_) return commit({*refused_, {}, {}});
   meeting_is_due_ = true;
 }
 

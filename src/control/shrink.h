@@ -28,11 +28,11 @@ class Shrink {
 
   Shrink(uint32_t rank, uint32_t nranks) : rank_(rank), nranks_(nranks) {}
 
-  // Inputs of this rank. It asks to go on without those ranks; the shrink before has been decided or given up.
+  // Inputs of this rank. It asks to go on without those ranks; a shrink before that is still undecided is given up.
   void begin(const std::set<uint32_t>& without, Time now);
   // Where the members meet, or why this rank has no place for it. Wanted while wants_meeting().
   void meet_at(const Result<Bytes>& meeting);
-  // It waits no more, if nothing is decided.
+  // It waits no more: nobody is to go on, unless that was decided meanwhile. It answers and asks as before until then.
   void give_up(const Status& why);
 
   // Inputs from others. gone: a rank that has died, or left.
@@ -45,10 +45,10 @@ class Shrink {
 
   // Outputs.
   [[nodiscard]] bool active() const { return number_ != 0 && decision() == nullptr; }
-  [[nodiscard]] bool wants_meeting() const { return active() && asking_ && meeting_is_due_; }
+  [[nodiscard]] bool wants_meeting() const { return active() && meeting_is_due_; }
   // Of the last begin(); null: not yet.
   [[nodiscard]] const ShrinkDecision* decision() const;
-  // Whom this rank waits for, while it is active: those that have not answered, or the one that asks.
+  // Whom this rank waits for, while it is active: those that have not answered, as far as it knows, or the one that asks.
   [[nodiscard]] std::vector<uint32_t> missing() const;
   [[nodiscard]] std::vector<Bytes> take_words() { return std::exchange(words_, {}); }
   [[nodiscard]] std::vector<Reply> take_replies() { return std::exchange(replies_, {}); }
@@ -60,10 +60,10 @@ class Shrink {
     ShrinkQuestion question;
   };
 
-  [[nodiscard]] std::optional<uint32_t> coordinator() const;
   [[nodiscard]] std::vector<uint32_t> members() const;
   [[nodiscard]] std::set<uint32_t> unreachable() const;
   void exclude(const std::set<uint32_t>& ranks);
+  void end_undecided();
   void check_left();
   void look(Time now);
   void ask(Time now);
@@ -87,6 +87,9 @@ class Shrink {
   Time ask_again_{};
   std::set<uint32_t> answered_;
   std::optional<ShrinkDecision> heard_;  // that somebody takes for decided
+  std::optional<Status> refused_;        // by this rank, or by one that has answered
+  std::optional<Pending> last_asked_;    // the question that this rank has answered last
+  std::vector<uint32_t> told_missing_;   // by it
   bool meeting_is_due_ = false;
 
   std::vector<Bytes> words_;

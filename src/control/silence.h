@@ -16,24 +16,28 @@ class SilenceClock {
   static constexpr Milliseconds kCheckEvery{1'000};
   static constexpr Milliseconds kAskAfter{2'000};  // in another way
   static constexpr Milliseconds kLimit{10'000};
+  // A host that answers, but never on this connection: what lies between has lost it.
+  static constexpr Milliseconds kLimitWithAnswers{30'000};
 
-  // About each kCheckEvery, while something is on its way. True: silent for kLimit.
+  // About each kCheckEvery, while something is on its way. True: silent for too long.
   bool observe(Delivery delivery, Time now) {
     // A look that comes late: this process did not run, and cannot tell what happened meanwhile.
     const bool held_up = now - last_look_ > 2 * kCheckEvery;
     last_look_ = now;
     const bool repeated = delivery.state == Delivery::State::repeated;
-    if (!repeated || held_up || since_ == Time()) since_ = now;
+    if (!repeated || held_up || acknowledged_ == Time()) acknowledged_ = now;
     // Between two looks an acknowledgement may have come, and something new be on its way.
-    since_ = std::max(since_, now - delivery.since_last_sign);
-    return repeated && now - since_ >= kLimit;
+    acknowledged_ = std::max(acknowledged_, now - delivery.since_last_sign);
+    heard_ = std::max(heard_, acknowledged_);
+    return repeated && (now - heard_ >= kLimit || now - acknowledged_ >= kLimitWithAnswers);
   }
-  [[nodiscard]] bool is_to_be_asked(Time now) const { return now - since_ >= kAskAfter; }
-  void has_answered(Time now) { since_ = now; }
+  [[nodiscard]] bool is_to_be_asked(Time now) const { return now - acknowledged_ >= kAskAfter; }
+  void has_answered(Time now) { heard_ = now; }
 
  private:
   Time last_look_{};
-  Time since_{};
+  Time acknowledged_{};
+  Time heard_{};  // of the host, in any way
 };
 
 }  // namespace ronde

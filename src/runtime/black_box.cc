@@ -1,6 +1,7 @@
 #include "runtime/black_box.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/settings.h"
 #include "bootstrap/launcher.h"
 #include "runtime/black_box_reader.h"
 
@@ -54,6 +56,25 @@ void unmap(T* base, const Fd& file) {
 }
 
 }  // namespace
+
+Result<Fd> make_black_box_file(const std::string& folder) {
+  if (folder.empty()) {
+    Fd memory = Fd::make([] { return ::memfd_create(black_box::kMemoryName, MFD_CLOEXEC | MFD_ALLOW_SEALING); });
+    // Never shorter: a reader's mapping stays whole.
+    if (!memory.valid() || ::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0)
+      return system_error("no memory file for a black box", errno);
+    return memory;
+  }
+  std::array<char, 64> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  for (int number = 0;; ++number) {
+    const std::string path =
+        fmt::format("{}/{}.{}.{}.{}", folder, black_box::kMemoryName, host.data(), ::getpid(), number);
+    Fd file = Fd::make([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600); });
+    if (file.valid()) return file;
+    if (errno != EEXIST) return system_error("no black box in RONDE_TRACE_DIR: " + path, errno);
+  }
+}
 
 // The memory file and which of its areas are free.
 class BlackBox::File {
@@ -121,9 +142,13 @@ class BlackBox::File {
   }
 
   void make() {
-    fd_ = Fd::make([] { return ::memfd_create(black_box::kMemoryName, MFD_CLOEXEC | MFD_ALLOW_SEALING); });
-    if (!fd_.valid() || !grow_to(sizeof(Head))) return;
-    ::fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK);  // a reader's mapping stays whole
+    Result<Fd> file = make_black_box_file(environment_variable("RONDE_TRACE_DIR").value_or(""));
+    if (!file.ok()) {
+      log::info("{}", file.status().message());
+      return;
+    }
+    fd_ = std::move(*file);
+    if (!grow_to(sizeof(Head))) return;
     head_ = map_at<Head>(fd_.get(), 0);
     if (head_ == nullptr) return;
     head_->pid.store(static_cast<uint32_t>(::getpid()));

@@ -5,13 +5,19 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/fd.h"
+#include "base/status.h"
 #include "runtime/black_box_layout.h"
 
 namespace ronde {
+
+// The file for a black box: without a name, so that it goes with the last process that holds it; or, if there is a folder
+// (RONDE_TRACE_DIR), a file of mode 0600 there, which stays.
+Result<Fd> make_black_box_file(const std::string& folder);
 
 class BlackBox {
  public:

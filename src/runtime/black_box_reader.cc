@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <memory>
 
 #include "base/retry.h"
@@ -94,14 +95,28 @@ RecordedRank read_area(const Area& area, size_t operations, Time now) {
   return rank;
 }
 
+// Calls visit with a copy of each area that a rank has or had.
+template <typename Visit>
+void for_each_area(int fd, const Head& head, Visit visit) {
+  const auto area = std::make_unique<Area>();
+  const uint32_t areas = std::min(observe_unwatched(head.areas), kMostAreas);
+  for (uint32_t i = 0; i < areas; ++i) {
+    if (!copy_from(fd, sizeof(Head) + i * sizeof(Area), area.get())) return;
+    const auto state = observe_unwatched(area->state);
+    if (state == AreaState::in_use || state == AreaState::ended) visit(*area);
+  }
+}
+
 double seconds_between(Time from, Time to) { return std::max(0.0, std::chrono::duration<double>(to - from).count()); }
 
 }  // namespace
 
 bool is_black_box(const std::string& proc_entry) {
-  std::array<char, 64> target{};
+  std::array<char, PATH_MAX> target{};
   if (::readlink(proc_entry.c_str(), target.data(), target.size() - 1) <= 0) return false;
-  return std::string_view(target.data()).starts_with(std::string("/memfd:") + black_box::kMemoryName);
+  const std::string_view path(target.data());
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with(black_box::kMemoryName) || name.starts_with(std::string("memfd:") + black_box::kMemoryName);
 }
 
 Result<BlackBoxRecording> read_black_box(int fd, size_t operations, Time now) {
@@ -115,15 +130,20 @@ Result<BlackBoxRecording> read_black_box(int fd, size_t operations, Time now) {
   recording.pid = observe_unwatched(head->pid);
   recording.host = text_of(head->host);
   recording.program = text_of(head->program);
-  const auto area = std::make_unique<Area>();
-  const uint32_t areas = std::min(observe_unwatched(head->areas), kMostAreas);
-  for (uint32_t i = 0; i < areas; ++i) {
-    if (!copy_from(fd, sizeof(Head) + i * sizeof(Area), area.get())) break;
-    const auto state = observe_unwatched(area->state);
-    if (state == AreaState::in_use || state == AreaState::ended)
-      recording.ranks.push_back(read_area(*area, operations, now));
-  }
+  for_each_area(fd, *head, [&](const Area& area) { recording.ranks.push_back(read_area(area, operations, now)); });
   return recording;
+}
+
+Time last_moment_in(int fd) {
+  const auto head = std::make_unique<Head>();
+  int64_t last = 0;
+  if (!copy_from(fd, 0, head.get())) return {};
+  for_each_area(fd, *head, [&last](const Area& area) {
+    for (const OperationRecord& record : area.operations)
+      last = std::max({last, observe_unwatched(record.begun_ns), observe_unwatched(record.ended_ns),
+                       observe_unwatched(record.noted_ns)});
+  });
+  return time_of(last);
 }
 
 std::string describe(const RecordedOperation& operation) {

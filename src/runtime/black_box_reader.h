@@ -50,12 +50,16 @@ struct BlackBoxRecording {
   std::vector<RecordedRank> ranks;
 };
 
-// Whether an entry of /proc/PID/fd is the memory file of a black box.
+// Whether an entry of /proc/PID/fd is the file of a black box.
 [[nodiscard]] bool is_black_box(const std::string& proc_entry);
 
 // operations: at most so many of each rank, the last ones. rondeInvalidArgument: no black box, or one that is not written
 // yet or of another version.
 Result<BlackBoxRecording> read_black_box(int fd, size_t operations, Time now);
+
+// The last moment that is recorded in a black box; for one whose process has ended long ago, perhaps before the machine was
+// started again: as of then it is to be read. Time(): none.
+[[nodiscard]] Time last_moment_in(int fd);
 
 // "AllReduce (float32, sum, 1024 elements) number 7 by ring"
 [[nodiscard]] std::string describe(const RecordedOperation& operation);

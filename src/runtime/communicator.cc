@@ -127,8 +127,12 @@ void Communicator::revoke() {
   agreement_.report(Status(rondeRevoked, "revoked the communicator"));
 }
 
-Predecessor Communicator::as_predecessor() const {
-  return {parts_.control, parts_.options.secret, static_cast<uint32_t>(parts_.options.rank)};
+Result<Predecessor> Communicator::as_predecessor() {
+  if (shrinks_->exchange(true))
+    return Status(rondeInvalidUsage,
+                  "a shrink of this communicator is in progress: wait for its end, or abort the new one");
+  return Predecessor{parts_.control, parts_.options.secret, static_cast<uint32_t>(parts_.options.rank),
+                     std::make_shared<ShrinkTurn>(shrinks_)};
 }
 
 std::vector<TransportTraffic> Communicator::traffic() const {

@@ -98,7 +98,8 @@ class Communicator {
   [[nodiscard]] bool finalized() const { return finalized_; }
 
   // Of what follows this communicator once ranks have gone; see agree_on_succession.
-  [[nodiscard]] Predecessor as_predecessor() const;
+  // rondeInvalidUsage: a shrink of it is in progress.
+  Result<Predecessor> as_predecessor();
   [[nodiscard]] const CommunicatorOptions& options() const { return parts_.options; }
 
   [[nodiscard]] std::vector<TransportTraffic> traffic() const;
@@ -126,6 +127,7 @@ class Communicator {
   uint32_t next_sequence_;
   bool float32_partials_ = false;
   bool finalized_ = false;
+  std::shared_ptr<std::atomic<bool>> shrinks_ = std::make_shared<std::atomic<bool>>(false);
   Queue queue_;
 };
 

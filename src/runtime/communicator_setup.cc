@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <thread>
 
 #include "base/host.h"
 #include "base/log.h"
@@ -43,7 +42,8 @@ class Setup {
   Result<CommunicatorParts> run() {
     const Status status = run_steps();
     if (status.ok()) return std::move(parts_);
-    if (status.code() == rondePeerUnreachable) wait_for_news();
+    // A peer that cannot be reached has most likely failed itself: its own word is the cause, and on its way.
+    if (status.code() == rondePeerUnreachable) elsewhere_->wait_until_set(kNewsLimit);
     // What stopped the others is the cause; what this rank ran into after that is not.
     if (const Status elsewhere = elsewhere_->first(); !elsewhere.ok()) {
       if (elsewhere.code() == rondeAborted) tell_others({rondeRemoteError, "aborted the start-up"});
@@ -60,12 +60,6 @@ class Setup {
     if (!parts_.control) return;
     parts_.control->report(why);
     parts_.control->leave(0);
-  }
-
-  // A peer that cannot be reached has most likely failed itself: its own word is the cause, and on its way.
-  void wait_for_news() const {
-    const Deadline limit = Deadline::after(kNewsLimit);
-    while (!elsewhere_->is_set() && !limit.passed()) std::this_thread::sleep_for(Milliseconds(5));
   }
 
   Status run_steps() {

@@ -4,7 +4,9 @@
 #include <functional>
 #include <mutex>
 #include <set>
+#include <thread>
 
+#include "base/deadline.h"
 #include "base/doorbell.h"
 #include "base/shared_word.h"
 #include "base/status.h"
@@ -42,6 +44,12 @@ class FailureState {
   [[nodiscard]] Status first() const {
     const std::scoped_lock lock(mutex_);
     return first_;
+  }
+
+  // Blocks until it is set, at most so long.
+  void wait_until_set(Milliseconds limit) const {
+    const Deadline end = Deadline::after(limit);
+    while (!is_set() && !end.passed()) std::this_thread::sleep_for(Milliseconds(5));
   }
 
   // Whom set() wakes; null: nobody any more.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "bootstrap/messages.h"
 
@@ -16,30 +17,29 @@ Secret secret_of(const Secret& before, uint64_t job) {
   return hmac_sha256_of_parts(before, {std::as_bytes(std::span(kPurpose)), std::as_bytes(std::span(&job, 1))});
 }
 
-Bytes write_meeting(const UniqueId& id) {
-  Writer writer;
-  writer.number(id.job).number(id.port).number(static_cast<uint32_t>(id.addresses.size()));
-  for (const SocketAddress& address : id.addresses) write_address(writer, address);
-  return writer.take();
+// What travels: the id without its secret.
+Bytes public_part(UniqueId id) {
+  id.secret = {};
+  const rondeUniqueId packed = id.pack();
+  const auto bytes = std::as_bytes(std::span(packed.internal));
+  return {bytes.begin(), bytes.end()};
 }
 
-Result<UniqueId> meeting_from(ByteView bytes, const Secret& before) {
-  Reader reader(bytes);
-  UniqueId id;
-  id.job = reader.number<uint64_t>();
-  id.port = reader.number<uint16_t>();
-  id.secret = secret_of(before, id.job);
-  const auto count = reader.number<uint32_t>();
-  for (uint32_t i = 0; i < count && reader.ok(); ++i) {
-    const auto address = read_address(reader);
-    if (address) id.addresses.push_back(*address);
-  }
-  if (!reader.complete() || id.addresses.empty())
+Result<UniqueId> id_from(ByteView bytes, const Secret& before) {
+  rondeUniqueId packed{};
+  if (bytes.size() != sizeof packed.internal)
     return Status(rondeInternalError, "the ranks that go on agreed on a meeting point that cannot be read");
+  std::memcpy(packed.internal, bytes.data(), bytes.size());
+  RONDE_ASSIGN(UniqueId id, UniqueId::unpack(packed));
+  id.secret = secret_of(before, id.job);
   return id;
 }
 
 }  // namespace
+
+void ShrinkTurn::end() {
+  if (const auto taken = std::exchange(taken_, nullptr)) *taken = false;
+}
 
 Result<Succession> agree_on_succession(EventLoop& loop, const Predecessor& predecessor,
                                        const std::set<uint32_t>& without, const RendezvousOptions& meeting,
@@ -50,7 +50,7 @@ Result<Succession> agree_on_succession(EventLoop& loop, const Predecessor& prede
     uint64_t job = 0;
     RONDE_TRY(random_bytes(std::as_writable_bytes(std::span(&job, 1))));
     RONDE_ASSIGN(const UniqueId id, start_root(loop, options, job, secret_of(predecessor.secret, job)));
-    return write_meeting(id);
+    return public_part(id);
   };
   RONDE_ASSIGN(const ShrinkDecision decision,
                predecessor.control->shrink(without, make_meeting, deadline, meeting.stop));
@@ -60,9 +60,9 @@ Result<Succession> agree_on_succession(EventLoop& loop, const Predecessor& prede
   const auto here = std::find(decision.members.begin(), decision.members.end(), predecessor.rank);
   if (here == decision.members.end())
     return Status(rondeInvalidUsage,
-                  fmt::format("{} go on without rank {}", ranks_text(decision.members), predecessor.rank));
+                  fmt::format("the others go on without rank {}: {}", predecessor.rank, ranks_text(decision.members)));
   succession.rank = static_cast<int>(here - decision.members.begin());
-  RONDE_ASSIGN(succession.id, meeting_from(decision.meeting, predecessor.secret));
+  RONDE_ASSIGN(succession.id, id_from(decision.meeting, predecessor.secret));
   return succession;
 }
 

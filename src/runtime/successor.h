@@ -2,6 +2,7 @@
 // started from, as from any id.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <set>
 
@@ -11,11 +12,25 @@
 
 namespace ronde {
 
+// One shrink at a time: taken by the rank that begins one, until that has ended or will not come about.
+class ShrinkTurn {
+ public:
+  explicit ShrinkTurn(std::shared_ptr<std::atomic<bool>> taken) : taken_(std::move(taken)) {}
+  ~ShrinkTurn() { end(); }
+  ShrinkTurn(const ShrinkTurn&) = delete;
+  ShrinkTurn& operator=(const ShrinkTurn&) = delete;
+  void end();
+
+ private:
+  std::shared_ptr<std::atomic<bool>> taken_;
+};
+
 // What it takes of the communicator before; may outlive it.
 struct Predecessor {
   std::shared_ptr<Control> control;
   Secret secret{};
   uint32_t rank = 0;
+  std::shared_ptr<ShrinkTurn> turn;
 };
 
 struct Succession {

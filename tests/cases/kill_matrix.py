@@ -104,7 +104,7 @@ def kill_in_time(job, victim, phase, status, chance):
 
 
 def check_start_up(job, survivors, victim):
-    """All have failed, or all that are left have gone on: the kill may have come after the start."""
+    """Each has failed, or gone on: the kill may have come after the start."""
     for rank in survivors:
         lines = job.lines(rank)
         assert "ended" in lines or "init-failed" in lines, f"rank {rank} says neither"
@@ -212,6 +212,8 @@ def main():
     print(f"{dict(counts)}; {inside} inside an operation by the black box; {time.monotonic() - begin:.0f} s")
     new = {name for name in jobs.shared_memory_files() - files_before if "ronde" in name}
     assert not new, f"left in /dev/shm: {new}"
+    if number < 100:
+        return  # what the machine does besides would count too much
     detections = [kill.detection for kill in kills if kill.detection is not None]
     assert statistics.median(detections) <= 0.5, f"noticed after {statistics.median(detections):.3f} s (median)"
     assert inside >= 0.6 * number, "too few kills inside an operation"

@@ -51,6 +51,7 @@ TEST_CASE("simulated worlds: the ranks that are left agree on who goes on") {
   for (uint64_t seed = 1; seed <= number_of_seeds(400); ++seed) {
     ControlWorldOptions options = options_of(seed);
     options.shrinks = true;
+    options.gives_up = seed % 2 == 0;
     ControlWorld world(options);
     world.run();
     INFO(fmt::format("{}", fmt::join(world.history(), "\n")));
@@ -61,9 +62,11 @@ TEST_CASE("simulated worlds: the ranks that are left agree on who goes on") {
 }
 
 TEST_CASE("simulated worlds: one word that never arrives at one rank is found") {
+  const bool in_a_shrink = GENERATE(false, true);
   for (uint64_t seed = 1; seed <= 2000; ++seed) {
     ControlWorldOptions options = options_of(seed);
     options.drop_one_word = true;
+    options.shrinks = in_a_shrink;
     ControlWorld world(options);
     world.run();
     if (!world.violations().empty()) return;

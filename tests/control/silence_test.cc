@@ -39,6 +39,26 @@ TEST_CASE("an acknowledgement between two looks begins anew, though each of them
   CHECK(clock.observe({Delivery::State::repeated, Milliseconds(10'500)}, kStart + 17 * kSecond));
 }
 
+TEST_CASE("a host is asked in another way after 2 s, and its answers count for 30 s") {
+  SilenceClock clock;
+  CHECK_FALSE(clock.observe(kRepeated, kStart));
+  CHECK_FALSE(clock.is_to_be_asked(kStart + kSecond));
+  for (int second = 1; second < 30; ++second) {
+    CHECK_FALSE(clock.observe(kRepeated, kStart + second * kSecond));
+    CHECK(clock.is_to_be_asked(kStart + second * kSecond) == (second >= 2));
+    clock.has_answered(kStart + second * kSecond);
+  }
+  CHECK(clock.observe(kRepeated, kStart + 30 * kSecond));
+}
+
+TEST_CASE("one answer puts the end off by 10 s") {
+  SilenceClock clock;
+  for (int second = 0; second < 9; ++second) CHECK_FALSE(clock.observe(kRepeated, kStart + second * kSecond));
+  clock.has_answered(kStart + 8 * kSecond);
+  for (int second = 9; second < 18; ++second) CHECK_FALSE(clock.observe(kRepeated, kStart + second * kSecond));
+  CHECK(clock.observe(kRepeated, kStart + 18 * kSecond));
+}
+
 TEST_CASE("a process that did not run for a while blames nobody for it") {
   SilenceClock clock;
   CHECK_FALSE(clock.observe(kRepeated, kStart));

@@ -147,7 +147,7 @@ bool ControlWorld::is_dropped(uint32_t to, ByteView message) {
   const auto origin = reader.number<uint32_t>();
   const std::pair word(origin, reader.number<uint32_t>());
   const std::optional<WordKind> about = word_kind(message);
-  if (!about || *about > WordKind::verdict) return false;
+  if (options_.shrinks ? about != WordKind::shrink_commit : !about || *about > WordKind::verdict) return false;
   if (!dropped_word_) dropped_word_ = word;
   return *dropped_word_ == word;
 }

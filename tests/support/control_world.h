@@ -22,12 +22,14 @@ namespace ronde::testing {
 
 struct ControlWorldOptions {
   uint64_t seed = 1;
-  uint32_t nranks = 0;         // 0: 2 to 64, drawn
-  int soft_faults = 20;        // at least: stops, hung connections, late ranks; all of them pass
-  bool hard_faults = true;     // then one to three that do not: death, silence, early goodbye, abort, another call
-  bool shrinks = false;        // who has heard of a failure agrees with the others on who goes on, while more ranks die
-  bool real_frames = false;    // with MACs, as on a connection; else lengths only
-  bool drop_one_word = false;  // the planted fault: one rank never gets the first word about a failure
+  uint32_t nranks = 0;       // 0: 2 to 64, drawn
+  int soft_faults = 20;      // at least: stops, hung connections, late ranks; all of them pass
+  bool hard_faults = true;   // then one to three that do not: death, silence, early goodbye, abort, another call
+  bool shrinks = false;      // who has heard of a failure agrees with the others on who goes on, while more ranks die
+  bool gives_up = false;     // some of them do not wait for its end
+  bool real_frames = false;  // with MACs, as on a connection; else lengths only
+  bool drop_one_word =
+      false;  // the planted fault: one rank never gets the first word about a failure (a shrink's decision)
 };
 
 class ControlWorld {
@@ -98,6 +100,7 @@ class ControlWorld {
 
   // Shrinks.
   void begin_shrink_later(uint32_t rank);
+  void give_up_later(uint32_t rank);
   bool dies_in_shrink(uint32_t rank, const Message& said);
   void look_at_shrink(uint32_t rank);
   void decided(uint32_t rank, const ShrinkDecision& decision);

@@ -56,6 +56,7 @@ struct ControlWorld::Rank {
   Time timer{};
   bool shrinks = false;  // at this moment
   bool meeting_is_coming = false;
+  bool gave_up = false;
   std::vector<ShrinkDecision> decisions;
 };
 

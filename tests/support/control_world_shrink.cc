@@ -24,6 +24,21 @@ void ControlWorld::begin_shrink_later(uint32_t rank) {
       shrink_news_ = now_;
       ranks_[rank]->machine->begin_shrink({}, now_);
       serve(rank);
+      if (options_.gives_up && one_in(12)) give_up_later(rank);
+    });
+  });
+}
+
+void ControlWorld::give_up_later(uint32_t rank) {
+  in(real(0.001, 2), [this, rank] {
+    when_it_runs(rank, [this, rank] {
+      Rank& state = *ranks_[rank];
+      if (!state.shrinks) return;
+      note(fmt::format("rank {} gives up its shrink", rank));
+      state.gave_up = true;
+      shrink_news_ = now_;
+      state.machine->give_up_shrink({rondeTimedOut, fmt::format("rank {} gave up", rank)});
+      serve(rank);
     });
   });
 }
@@ -70,6 +85,7 @@ void ControlWorld::decided(uint32_t rank, const ShrinkDecision& decision) {
   if (now_ > std::max({shrink_news_, impaired_until_, state.last_stop_end}) + kAgreement)
     violated(fmt::format("rank {} agrees too late", rank));
   if (!decision.status.ok()) return;
+  if (state.gave_up) return;
   if (!std::binary_search(decision.members.begin(), decision.members.end(), rank))
     violated(fmt::format("rank {} is to be left out, and lives", rank));
   for (const uint32_t member : decision.members) {

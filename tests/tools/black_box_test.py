@@ -3,11 +3,13 @@
 usage: black_box_test.py RONDERUN RONDE_STATUS ALLREDUCE_PERF
 """
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -103,10 +105,46 @@ class BlackBox(RonderunTest):
         result = self.run_ronderun("-n", "2", "sh", "-c", "exit 3")
         self.assertEqual(result.stderr.count("\n"), 1)
 
+    def test_files_stay_when_all_is_killed(self):
+        for launched in (True, False):
+            with tempfile.TemporaryDirectory() as folder:
+                job = self.start("-n", "3", "-x", f"RONDE_TRACE_DIR={folder}", *self.perf("4M"))
+                ranks = self.ranks(job)
+                if launched:
+                    job.kill()  # its ranks end with it
+                for pid in ranks:
+                    with contextlib.suppress(OSError):
+                        os.kill(pid, signal.SIGKILL)
+                job.communicate(timeout=20)
+                files = sorted(os.path.join(folder, name) for name in os.listdir(folder))
+                self.assertEqual(len(files), 3)
+                self.assertEqual({os.stat(file).st_mode & 0o777 for file in files}, {0o600})
+                (communicator,) = json.loads(self.status("--json", "-n", "3", *files))["communicators"]
+                self.assertEqual([rank["rank"] for rank in communicator["ranks"]], [0, 1, 2])
+                for rank in communicator["ranks"]:
+                    self.assertEqual(rank["state"], "ended")
+                    self.assertIn(len(rank["operations"]), (1, 2, 3))
+                    self.assertLess(rank["operations"][0]["begun_s_ago"], 5)
+                self.assertRegex(self.status(*files), r"ended +(in|between operations; the last one,) AllReduce")
+
+    def test_files_that_are_none(self):
+        for file, reason in (("/no/such/file", "No such file"), ("/etc/passwd", "no black box")):
+            result = subprocess.run([RONDE_STATUS, file], capture_output=True, text=True, timeout=20, check=False)
+            self.assertEqual((result.returncode, result.stdout), (1, ""))
+            self.assertIn(f"{file}: ", result.stderr)
+            self.assertIn(reason, result.stderr)
+        result = self.run_ronderun("-n", "1", "-x", "RONDE_TRACE_DIR=/no/such/folder", *self.perf("4K"))
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("RONDE_TRACE_DIR='/no/such/folder' cannot be used", result.stderr)
+        result = subprocess.run(self.perf("4K"), env={**os.environ, "RONDE_TRACE_DIR": "/no/such/folder"}, timeout=20,
+                                capture_output=True, text=True, check=False)  # fmt: skip
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("RONDE_TRACE_DIR='/no/such/folder' cannot be used", result.stderr)
+
     def test_command_line(self):
         self.assertIn("--json", self.status("--help"))
         self.assertRegex(self.status("--version"), r"^ronde-status \d+\.\d+\.\d+\n$")
-        for wrong in (["-n", "0"], ["-n", "257"], ["-n", "x"], ["--no"], ["more"]):
+        for wrong in (["-n", "0"], ["-n", "257"], ["-n", "x"], ["--no"]):
             result = subprocess.run([RONDE_STATUS, *wrong], capture_output=True, text=True, timeout=20, check=False)
             self.assertEqual((result.returncode, result.stdout), (2, ""), wrong)
             self.assertTrue(result.stderr)

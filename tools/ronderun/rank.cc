@@ -106,7 +106,7 @@ StartedRank start_rank(const RankPlan& plan, uint32_t local_rank, int input) {
   if (!out.ok()) result.failed = out.status();
   if (!error.ok()) result.failed = error.status();
   if (!id.ok()) result.failed = id.status();
-  auto black_box = make_black_box(kLowestKeptFd);
+  auto black_box = make_black_box(plan.environment, kLowestKeptFd);
   if (!black_box.ok()) result.failed = black_box.status();
   if (!result.failed.ok()) return result;
 

@@ -2,10 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <cerrno>
 
+#include "runtime/black_box.h"
 #include "runtime/black_box_reader.h"
 
 namespace ronde::launcher {
@@ -15,12 +15,13 @@ constexpr size_t kMostActivities = 4;
 
 }  // namespace
 
-Result<Fd> make_black_box(int lowest_descriptor) {
-  const Fd memory(memfd_create(black_box::kMemoryName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  // Never shorter: the rank maps it.
-  if (!memory.valid() || fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0)
-    return system_error("no memory file for a black box", errno);
-  Fd moved(fcntl(memory.get(), F_DUPFD_CLOEXEC, lowest_descriptor));
+Result<Fd> make_black_box(const std::vector<std::string>& environment, int lowest_descriptor) {
+  constexpr std::string_view kSetting = "RONDE_TRACE_DIR=";
+  std::string folder;
+  for (const std::string& variable : environment)
+    if (variable.starts_with(kSetting)) folder = variable.substr(kSetting.size());
+  RONDE_ASSIGN(const Fd file, make_black_box_file(folder));
+  Fd moved(fcntl(file.get(), F_DUPFD_CLOEXEC, lowest_descriptor));
   if (!moved.valid()) return system_error("no descriptor for a black box", errno);
   return moved;
 }

@@ -9,8 +9,8 @@
 
 namespace ronde::launcher {
 
-// An empty memory file for the rank to write, above the numbers that scripts use for themselves.
-Result<Fd> make_black_box(int lowest_descriptor);
+// An empty file for the rank with that environment to write, above the numbers that scripts use for themselves.
+Result<Fd> make_black_box(const std::vector<std::string>& environment, int lowest_descriptor);
 
 // What the ranks of that process do, or did when it ended: a line for each of its communicators that is not destroyed, at
 // most a few. Nothing if the program does not use the library.

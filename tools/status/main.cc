@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <vector>
 
 #include "ronde/ronde.h"
 #include "status/report.h"
@@ -15,17 +16,19 @@ namespace {
 constexpr const char* kDescription =
     "Shows what the ranks of running jobs on this host do, and who waits for whom. It reads the black boxes that\n"
     "processes keep of their last operations, through /proc, and disturbs nobody. It sees processes of the same user\n"
-    "(root: of all users).\n";
+    "(root: of all users). With FILE arguments it shows what ended processes left in them instead, as of the last\n"
+    "moment in the files: ronde-status traces/ronde-black-box.* where RONDE_TRACE_DIR was traces.\n";
 constexpr const char* kFooter =
     "State of a rank: works (in an operation that moves), waits (nothing has moved for 0.1 s), idle (between\n"
     "operations), stopped (by a signal or a debugger), failed, ended (its process has; ronderun still holds its box).\n"
     "\n"
-    "Exit status: 0; 2 for a wrong command line.\n";
+    "Exit status: 0; 1 if a FILE cannot be read; 2 for a wrong command line.\n";
 
 struct Arguments {
   size_t operations = 1;
   bool all = false;
   bool json = false;
+  std::vector<std::string> files;
 };
 
 int run(int argc, char** argv) {
@@ -38,6 +41,8 @@ int run(int argc, char** argv) {
       ->check(CLI::Range(size_t{1}, ronde::black_box::kOperations));
   app.add_flag("-a,--all", arguments.all, "Also communicators that are destroyed, and jobs whose ranks have ended");
   app.add_flag("--json", arguments.json, "For programs");
+  app.add_option("files", arguments.files, "Black boxes that ended processes left in RONDE_TRACE_DIR")
+      ->type_name("FILE");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -45,13 +50,25 @@ int run(int argc, char** argv) {
     app.exit(error);
     return asked ? 0 : 2;
   }
-  const auto communicators =
-      ronde::status::communicators_of(ronde::status::find_processes(arguments.operations), arguments.all);
-  const ronde::Time now = ronde::Clock::now();
+  std::vector<ronde::status::FoundProcess> processes;
+  ronde::Time now = ronde::Clock::now();
+  if (arguments.files.empty()) {
+    processes = ronde::status::find_processes(arguments.operations);
+  } else {
+    auto found = ronde::status::read_files(arguments.files, arguments.operations);
+    if (!found.ok()) {
+      fmt::print(stderr, "ronde-status: {}\n", found.status().message());
+      return 1;
+    }
+    processes = std::move(found->processes);
+    now = found->last_moment;
+  }
+  const auto communicators = ronde::status::communicators_of(processes, arguments.all || !arguments.files.empty());
   if (arguments.json) {
     fmt::print("{}", ronde::status::as_json(communicators, now));
   } else if (communicators.empty()) {
-    fmt::print("No process that this user may look at has a communicator of Ronde.\n");
+    fmt::print("{}\n", arguments.files.empty() ? "No process that this user may look at has a communicator of Ronde."
+                                               : "No rank has written these files.");
   } else {
     fmt::print("{}", ronde::status::as_text(communicators, arguments.operations, now));
   }

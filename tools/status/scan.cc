@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <fstream>
 #include <map>
@@ -81,6 +82,20 @@ std::optional<pid_t> own_pid_of(std::string_view proc_status) {
   pid_t pid = 0;
   const auto [end, error] = std::from_chars(numbers.data(), numbers.data() + numbers.size(), pid);
   return error == std::errc() && end == numbers.data() + numbers.size() ? std::optional(pid) : std::nullopt;
+}
+
+Result<FoundFiles> read_files(const std::vector<std::string>& paths, size_t operations) {
+  FoundFiles found;
+  for (const std::string& path : paths) {
+    const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.valid()) return system_error(path, errno);
+    const Time last = last_moment_in(file.get());
+    auto recording = read_black_box(file.get(), operations, last);
+    if (!recording.ok()) return Status(rondeInvalidArgument, path + ": " + recording.status().message());
+    found.processes.push_back({std::move(*recording), 0, ProcessState::ended});
+    found.last_moment = std::max(found.last_moment, last);
+  }
+  return found;
 }
 
 std::vector<FoundProcess> find_processes(size_t operations) {

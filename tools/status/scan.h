@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <string>
 #include <vector>
 
 #include "runtime/black_box_reader.h"
@@ -19,6 +20,14 @@ struct FoundProcess {
 
 // operations: at most so many of each rank. In the order of their numbers; boxes that cannot be read are left out.
 std::vector<FoundProcess> find_processes(size_t operations);
+
+// What processes that have ended left in those files (RONDE_TRACE_DIR), and the last moment that is recorded in any of them.
+struct FoundFiles {
+  std::vector<FoundProcess> processes;
+  Time last_moment{};
+};
+// rondeInvalidArgument names a file that is none.
+Result<FoundFiles> read_files(const std::vector<std::string>& paths, size_t operations);
 
 // The innermost of the numbers in the NSpid line of /proc/PID/status: what the process itself takes for its number.
 // Nothing if there is no such line. Pure.
