@@ -2,6 +2,13 @@
 find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(fmt REQUIRED)
+# fmt inside libronde.so, so that a host program may hold another version of it. Compiling it into each file takes most
+# of the time of a build with sanitizers: presets whose library is never installed link it.
+if(RONDE_FMT_INSIDE)
+  set(RONDE_FMT_TARGET fmt::fmt-header-only)
+else()
+  set(RONDE_FMT_TARGET fmt::fmt)
+endif()
 find_package(hwy REQUIRED CONFIG)
 if(RONDE_BUILD_TOOLS OR RONDE_BUILD_BENCHMARKS)
   find_package(CLI11 REQUIRED)

@@ -1,6 +1,6 @@
 # From one set of objects: the shared library, which exports the C API only, and a static one for the project's own tests
 # and tools, which see everything.
-set(ronde_private_libraries Threads::Threads OpenSSL::Crypto fmt::fmt-header-only hwy::hwy ${CMAKE_DL_LIBS})
+set(ronde_private_libraries Threads::Threads OpenSSL::Crypto ${RONDE_FMT_TARGET} hwy::hwy ${CMAKE_DL_LIBS})
 
 add_library(ronde SHARED $<TARGET_OBJECTS:ronde_objects>)
 add_library(ronde::ronde ALIAS ronde)

@@ -239,7 +239,8 @@ typedef struct {
 
 /* Joins the communicator of nranks ranks that id names, as that rank. Blocks until all ranks have joined, at most
  * RONDE_INIT_TIMEOUT seconds (default 300), with a warning that names the missing ranks each 10 s. One thread that
- * makes several ranks puts the calls between rondeGroupStart and rondeGroupEnd; *comm is then written by the latter.
+ * makes several ranks puts the calls between rondeGroupStart and rondeGroupEnd, which makes all of them and writes
+ * each *comm, or none.
  * Errors: rondeInvalidArgument (a rank outside 0..nranks-1, a NULL, an id that is none, a config that was not
  * initialized), rondeInvalidUsage (a rank taken twice, different nranks, a setting), rondePeerUnreachable,
  * rondeTimedOut (the text names the missing ranks), rondeSystemError. */
@@ -282,7 +283,7 @@ RONDE_API rondeResult_t rondeCommAbort(rondeComm_t comm);
 
 /* Like abort, but on all ranks: their operations end soon with rondeRevoked, and so does each later call. For a rank
  * that knows that the others wait in vain, as after an error of its own. From any thread. flags: RONDE_REVOKE_DEFAULT.
- * rondeInvalidArgument: other flags. */
+ * rondeInvalidArgument: other flags. rondeInvalidUsage: it was finalized. */
 #define RONDE_REVOKE_DEFAULT 0
 RONDE_API rondeResult_t rondeCommRevoke(rondeComm_t comm, int flags);
 

@@ -47,11 +47,11 @@ Deadline deadline_of(const Settings& settings) {
   return Deadline::after(std::chrono::seconds(settings.init_timeout_s));
 }
 
-Result<rondeComm_t> finish(Result<std::unique_ptr<Communicator>> made) {
+Result<std::unique_ptr<rondeComm>> finish(Result<std::unique_ptr<Communicator>> made) {
   if (!made.ok()) return made.status();
   auto handle = std::make_unique<rondeComm>();
   handle->communicator = std::move(*made);
-  return handle.release();
+  return handle;
 }
 
 Result<std::unique_ptr<Communicator>> make_rank(const UniqueId& id, CommunicatorOptions options, Deadline deadline) {
@@ -71,19 +71,17 @@ bool is_non_blocking(const rondeConfig_t* config) {
 }
 
 // As the config wants it: at once, on a thread of its own (rondeInProgress, *comm is written), or at the end of the group.
-Status start(rondeComm_t* comm, const rondeConfig_t* config, const StartUp::Make& make) {
+// parent: what it is made from, or null.
+Status start(rondeComm_t* comm, const rondeConfig_t* config, const Communicator* parent, const StartUp::Make& make) {
   if (is_non_blocking(config)) {
     auto handle = std::make_unique<rondeComm>();
     RONDE_ASSIGN(handle->start, StartUp::begin(process().start_ups(), make));
     *comm = handle.release();
     return {rondeInProgress, "the communicator is not ready yet"};
   }
-  const auto make_now = [comm, make]() -> Status {
-    RONDE_ASSIGN(*comm, finish(make(std::make_shared<FailureState>())));
-    return {};
-  };
-  if (!group_of_thread().open()) return make_now();
-  group_of_thread().inits.emplace_back(make_now);
+  const GroupInit init{[make] { return finish(make(std::make_shared<FailureState>())); }, comm, parent};
+  if (!group_of_thread().open()) return make_together({init});
+  group_of_thread().inits.push_back(init);
   return {};
 }
 
@@ -103,7 +101,7 @@ Status init_rank(rondeComm_t* comm, int nranks, const rondeUniqueId& packed, int
   RONDE_ASSIGN(const Settings settings, settings_with(config));
   warn_once_a_job(rank);
   const CommunicatorOptions options = make_options(settings, config, nranks, rank);
-  return start(comm, config, [id, options](const std::shared_ptr<FailureState>& stop) {
+  return start(comm, config, nullptr, [id, options](const std::shared_ptr<FailureState>& stop) {
     CommunicatorOptions stoppable = options;
     stoppable.stop = stop;
     const Deadline deadline = deadline_of(stoppable.settings);
@@ -180,7 +178,7 @@ Status shrink(rondeComm_t comm, const int* ranks, int count, rondeComm_t* new_co
   RONDE_ASSIGN(const Predecessor before, parent.as_predecessor());
   if (flags == RONDE_SHRINK_ABORT) parent.revoke();
   process().worker().wait_for(parent);
-  return start(new_comm, config, [before, without, options](const std::shared_ptr<FailureState>& stop) {
+  return start(new_comm, config, &parent, [before, without, options](const std::shared_ptr<FailureState>& stop) {
     CommunicatorOptions stoppable = options;
     stoppable.stop = stop;
     return make_successor(before, without, std::move(stoppable));
@@ -205,24 +203,17 @@ Status init_all(rondeComm_t* comms, int nranks, const int* devices) {
   Secret secret{};
   RONDE_TRY(random_bytes(secret));
   auto rendezvous = local_rendezvous(nranks);
-  std::vector<rondeComm_t> made(static_cast<size_t>(nranks), nullptr);
-  const auto make = [&](size_t rank) -> Status {
-    CommunicatorOptions options = make_options(settings, nullptr, nranks, static_cast<int>(rank));
-    options.job = job;
-    options.secret = secret;
-    RONDE_ASSIGN(made[rank],
-                 finish(Communicator::create(process(), options, std::move(rendezvous[rank]), deadline_of(settings))));
-    return {};
-  };
-  std::vector<std::function<Status()>> inits;
-  for (size_t rank = 0; rank < made.size(); ++rank) inits.emplace_back([&make, rank] { return make(rank); });
-  const Status status = run_together(inits);
-  if (!status.ok()) {
-    for (rondeComm_t comm : made) delete comm;
-    return status;
+  std::vector<GroupInit> inits;
+  for (size_t rank = 0; rank < rendezvous.size(); ++rank) {
+    const auto make = [&, rank] {
+      CommunicatorOptions options = make_options(settings, nullptr, nranks, static_cast<int>(rank));
+      options.job = job;
+      options.secret = secret;
+      return finish(Communicator::create(process(), options, std::move(rendezvous[rank]), deadline_of(settings)));
+    };
+    inits.push_back({make, comms + rank, nullptr});
   }
-  std::copy(made.begin(), made.end(), comms);
-  return {};
+  return make_together(inits);
 }
 
 }  // namespace
@@ -294,6 +285,9 @@ rondeResult_t rondeCommRevoke(rondeComm_t comm, int flags) {
     RONDE_TRY(check_ready(comm, "rondeCommRevoke"));
     if (flags != RONDE_REVOKE_DEFAULT)
       return {rondeInvalidArgument, fmt::format("rondeCommRevoke: flags are {}; only RONDE_REVOKE_DEFAULT", flags)};
+    if (comm->communicator->finalized())
+      return {rondeInvalidUsage,
+              "rondeCommRevoke: the communicator was finalized: none of its operations is left to end"};
     comm->communicator->revoke();
     return {};
   });

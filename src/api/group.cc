@@ -30,6 +30,7 @@ bool is_own_cause(const Status& status) {
 }  // namespace
 
 Status run_together(const std::vector<std::function<Status()>>& inits) {
+  if (inits.size() == 1) return caught(inits.front());
   std::vector<Status> results(inits.size());
   std::vector<std::thread> threads;
   threads.reserve(inits.size());
@@ -59,12 +60,23 @@ Status run_together(const std::vector<std::function<Status()>>& inits) {
   return {};
 }
 
+Status make_together(const std::vector<GroupInit>& inits) {
+  std::vector<std::unique_ptr<rondeComm>> made(inits.size());
+  std::vector<std::function<Status()>> steps;
+  for (size_t i = 0; i < inits.size(); ++i) {
+    steps.emplace_back([&made, &inits, i]() -> Status {
+      RONDE_ASSIGN(made[i], inits[i].make());
+      return {};
+    });
+  }
+  RONDE_TRY(run_together(steps));
+  for (size_t i = 0; i < inits.size(); ++i) *inits[i].target = made[i].release();
+  return {};
+}
+
 namespace {
 
-template <typename Names>
-Status refuse_if_named(const char* function, const char* what, Names names) {
-  const OpenGroup& group = group_of_thread();
-  if (std::none_of(group.calls.begin(), group.calls.end(), names)) return {};
+Status named_by_group(const char* function, const char* what) {
   return {rondeInvalidUsage, fmt::format("{}: the open group of this thread holds calls on this {}; call rondeGroupEnd "
                                          "first",
                                          function, what)};
@@ -73,12 +85,18 @@ Status refuse_if_named(const char* function, const char* what, Names names) {
 }  // namespace
 
 Status check_not_in_group(const Communicator& communicator, const char* function) {
-  return refuse_if_named(function, "communicator",
-                         [&](const GroupCall& call) { return call.communicator == &communicator; });
+  const auto& [depth, calls, inits, error] = group_of_thread();
+  if (std::any_of(calls.begin(), calls.end(), [&](const auto& call) { return call.communicator == &communicator; }) ||
+      std::any_of(inits.begin(), inits.end(), [&](const auto& init) { return init.parent == &communicator; }))
+    return named_by_group(function, "communicator");
+  return {};
 }
 
 Status check_not_in_group(const Stream& stream, const char* function) {
-  return refuse_if_named(function, "stream", [&](const GroupCall& call) { return call.stream == &stream; });
+  const std::vector<GroupCall>& calls = group_of_thread().calls;
+  if (std::any_of(calls.begin(), calls.end(), [&](const auto& call) { return call.stream == &stream; }))
+    return named_by_group(function, "stream");
+  return {};
 }
 
 OpenGroup& group_of_thread() {
@@ -107,7 +125,7 @@ rondeResult_t rondeGroupEnd(void) {
     if (--group.depth > 0) return {};
     const OpenGroup ended = std::exchange(group, OpenGroup());
     RONDE_TRY(ended.first_error);
-    RONDE_TRY(ronde::api::run_together(ended.inits));
+    RONDE_TRY(ronde::api::make_together(ended.inits));
     if (ended.calls.empty()) return {};
     return run_group(ended.calls, ronde::api::process().worker());
   });

@@ -2,17 +2,25 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "api/handles.h"
 
 namespace ronde::api {
 
+// A rank that is made when the group ends.
+struct GroupInit {
+  std::function<Result<std::unique_ptr<rondeComm>>()> make;  // blocks until the others are there
+  rondeComm_t* target = nullptr;
+  const Communicator* parent = nullptr;  // which must live until then
+};
+
 struct OpenGroup {
   int depth = 0;
   std::vector<GroupCall> calls;
-  std::vector<std::function<Status()>> inits;  // each makes one rank, and blocks until the others are there
-  Status first_error;                          // of a call inside the group
+  std::vector<GroupInit> inits;
+  Status first_error;  // of a call inside the group
 
   [[nodiscard]] bool open() const { return depth > 0; }
 };
@@ -23,8 +31,11 @@ OpenGroup& group_of_thread();
 Status check_not_in_group(const Communicator& communicator, const char* function);
 Status check_not_in_group(const Stream& stream, const char* function);
 
-// Runs the makers of several ranks, each in a thread of its own, since every one waits for the others; all have ended when
-// it returns. The first error.
+// Makes all of them together and writes the targets; none is written if one fails.
+Status make_together(const std::vector<GroupInit>& inits);
+
+// Runs the makers of several ranks, each in a thread of its own, since every one waits for the others (a single one in
+// this thread); all have ended when it returns. The first error.
 Status run_together(const std::vector<std::function<Status()>>& inits);
 
 }  // namespace ronde::api

@@ -26,6 +26,7 @@ struct Settings {
   int64_t init_timeout_s = 300;
   int64_t late_warning_s = 10;
   int64_t late_timeout_s = 600;
+  int64_t silent_timeout_s = 10;
   int64_t shm_limit_bytes = 64 << 20;
   std::string spin = "auto";
   std::string debug = "warn";

@@ -256,9 +256,15 @@ int connect_error(int fd) {
 void configure_tcp(int fd) {
   set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
   set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 2);
-  set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 2);
-  set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 5);
+  set_silent_limit(fd, std::chrono::seconds(10));
+}
+
+void set_silent_limit(int fd, std::chrono::seconds limit) {
+  constexpr int kQuestions = 5;  // after the first silence
+  const int every = std::max(1, static_cast<int>(limit.count()) / kQuestions);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, every);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, every);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, kQuestions);
 }
 
 Delivery delivery_of(int fd) {

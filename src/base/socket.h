@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -68,8 +69,11 @@ Result<Fd> start_connect(const SocketAddress& address);
 // nobody listens) counts as ECONNREFUSED.
 int connect_error(int fd);
 
-// Settings of every TCP connection of the library: no delay, keepalive 2/2/5.
+// Settings of every TCP connection of the library: no delay, and keepalive as by set_silent_limit of 10 s.
 void configure_tcp(int fd);
+// An idle connection ends once its other host has been silent for a fifth more than this: the kernel asks after one fifth,
+// and again after each further one.
+void set_silent_limit(int fd, std::chrono::seconds limit);
 
 // What has become of what was sent on a TCP connection.
 struct Delivery {

@@ -39,6 +39,7 @@ struct ControlOptions {
   uint32_t nranks = 1;
   bool within_process = false;  // all ranks live in this process
   RendezvousOptions meeting;    // interfaces, family
+  std::chrono::seconds silent_timeout{10};
 };
 
 // Where the ranks that go on meet, in bytes that the control plane passes on as they are; or why there is no such place.

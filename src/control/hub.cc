@@ -64,7 +64,12 @@ Result<std::shared_ptr<ControlHub>> ControlHub::make(EventLoop& loop, const Cont
 }
 
 ControlHub::ControlHub(EventLoop& loop, const ControlOptions& options, Fd epoll)
-    : loop_(loop), job_(options.job), secret_(options.secret), nranks_(options.nranks), epoll_(std::move(epoll)) {}
+    : loop_(loop),
+      job_(options.job),
+      secret_(options.secret),
+      nranks_(options.nranks),
+      silent_timeout_(options.silent_timeout),
+      epoll_(std::move(epoll)) {}
 
 ControlHub::~ControlHub() = default;
 
@@ -173,7 +178,9 @@ void ControlHub::close_listener_if_done() {
 // With the mutex.
 void ControlHub::enter_link(LinkKey key, Stream stream, Direction sends) {
   Member* member = find(key.first);
-  const auto [entry, is_new] = links_.try_emplace(key, std::move(stream), sends, most_control_bytes(nranks_));
+  set_silent_limit(stream.fd.get(), silent_timeout_);
+  const auto [entry, is_new] =
+      links_.try_emplace(key, std::move(stream), sends, most_control_bytes(nranks_), silent_timeout_);
   if (!is_new) return;
   control(EPOLL_CTL_ADD, entry->second.connection.fd(), epoll_key(key), EPOLLIN);
   member->machine.linked(key.second);

@@ -67,7 +67,8 @@ class ControlHub final : public EventSource {
     std::function<void(uint32_t)> on_loss;  // beside the watcher
   };
   struct Link {
-    Link(Stream stream, Direction sends, size_t most_bytes) : connection(std::move(stream), sends, most_bytes) {}
+    Link(Stream stream, Direction sends, size_t most_bytes, Milliseconds silent_timeout)
+        : connection(std::move(stream), sends, most_bytes), silence(silent_timeout) {}
     Connection connection;
     bool watches_output = false;
     bool closing = false;  // no more is said on it
@@ -130,6 +131,7 @@ class ControlHub final : public EventSource {
   const uint64_t job_;
   const Secret secret_;
   const uint32_t nranks_;
+  const std::chrono::seconds silent_timeout_;
   uint64_t token_ = 0;  // random: equal only within one hub
   const Fd epoll_;
   std::vector<SocketAddress> addresses_;

@@ -98,10 +98,9 @@ void ControlHub::check_silence(Time now) {
   }
   for (const LinkKey& key : silent) {
     const std::string address = find(key)->connection.peer();
-    end_link(key,
-             {rondePeerUnreachable,
-              fmt::format("is silent: its host has not acknowledged anything for {} s (connection to {})",
-                          std::chrono::duration_cast<std::chrono::seconds>(SilenceClock::kLimit).count(), address)});
+    end_link(key, {rondePeerUnreachable,
+                   fmt::format("is silent: its host has not acknowledged anything for {} s (connection to {})",
+                               silent_timeout_.count(), address)});
   }
 }
 

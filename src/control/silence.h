@@ -1,5 +1,5 @@
 // When a connection's other host counts as silent: what was sent to it is repeated, and not acknowledged, for long. (An idle
-// connection is watched by the kernel's keepalive, see configure_tcp.) A stopped process is not silent: its kernel answers.
+// connection is watched by the kernel's keepalive, see set_silent_limit.) A stopped process is not silent: its kernel answers.
 // What is repeated is repeated ever more rarely, so a link that comes back for a short while may go unnoticed: then the host
 // is asked in another way (host_probe.h), and an answer counts like an acknowledgement.
 #pragma once
@@ -15,9 +15,8 @@ class SilenceClock {
  public:
   static constexpr Milliseconds kCheckEvery{1'000};
   static constexpr Milliseconds kAskAfter{2'000};  // in another way
-  static constexpr Milliseconds kLimit{10'000};
-  // A host that answers, but never on this connection: what lies between has lost it.
-  static constexpr Milliseconds kLimitWithAnswers{30'000};
+
+  explicit SilenceClock(Milliseconds limit) : limit_(limit) {}
 
   // About each kCheckEvery, while something is on its way. True: silent for too long.
   bool observe(Delivery delivery, Time now) {
@@ -29,12 +28,16 @@ class SilenceClock {
     // Between two looks an acknowledgement may have come, and something new be on its way.
     acknowledged_ = std::max(acknowledged_, now - delivery.since_last_sign);
     heard_ = std::max(heard_, acknowledged_);
-    return repeated && (now - heard_ >= kLimit || now - acknowledged_ >= kLimitWithAnswers);
+    return repeated && (now - heard_ >= limit_ || now - acknowledged_ >= limit_with_answers());
   }
   [[nodiscard]] bool is_to_be_asked(Time now) const { return now - acknowledged_ >= kAskAfter; }
   void has_answered(Time now) { heard_ = now; }
 
  private:
+  // For a host that answers, but never on this connection: what lies between has lost it.
+  [[nodiscard]] Milliseconds limit_with_answers() const { return 3 * limit_; }
+
+  Milliseconds limit_;
   Time last_look_{};
   Time acknowledged_{};
   Time heard_{};  // of the host, in any way

@@ -39,7 +39,7 @@ Communicator::~Communicator() {
 
 Status Communicator::refusal() const {
   if (failure_.is_set()) return failure_.first();
-  if (finalized_) return {rondeInvalidUsage, "the communicator was finalized: no operation can start any more"};
+  if (finalized()) return {rondeInvalidUsage, "the communicator was finalized: no operation can start any more"};
   return {};
 }
 
@@ -108,7 +108,7 @@ Status Communicator::run_alone(const OperationArgs& args) {
 }
 
 Status Communicator::finalize() {
-  finalized_ = true;
+  finalized_.set();
   agreement_.leave();
   return failure_.first();
 }

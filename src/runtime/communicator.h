@@ -95,7 +95,7 @@ class Communicator {
   [[nodiscard]] Status first_error() const { return failure_.first(); }
   // Ranks whose processes have ended, as far as is known.
   [[nodiscard]] std::set<uint32_t> lost_ranks() const { return failure_.lost(); }
-  [[nodiscard]] bool finalized() const { return finalized_; }
+  [[nodiscard]] bool finalized() const { return finalized_.is_set(); }  // any thread
 
   // Of what follows this communicator once ranks have gone; see agree_on_succession.
   // rondeInvalidUsage: a shrink of it is in progress.
@@ -126,7 +126,7 @@ class Communicator {
   LinkScheduleOf<schedule::Star> star_schedule_;
   uint32_t next_sequence_;
   bool float32_partials_ = false;
-  bool finalized_ = false;
+  OnceFlag finalized_;
   std::shared_ptr<std::atomic<bool>> shrinks_ = std::make_shared<std::atomic<bool>>(false);
   Queue queue_;
 };

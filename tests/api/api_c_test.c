@@ -127,6 +127,33 @@ static void test_lives_in_group(rondeComm_t* comms, rondeStream_t stream, float*
   NEED(rondeStreamSynchronize(stream) == rondeSuccess);
 }
 
+/* What is made in a group is made as a whole. */
+static void test_made_in_group(void) {
+  rondeUniqueId one, two;
+  rondeComm_t alone = NULL, pair[2] = {NULL, NULL};
+  NEED(rondeGetUniqueId(&one) == rondeSuccess && rondeGetUniqueId(&two) == rondeSuccess);
+  NEED(rondeGroupStart() == rondeSuccess);
+  NEED(rondeCommInitRank(&alone, 1, one, 0) == rondeSuccess);
+  NEED(rondeCommInitRank(&pair[0], 2, two, 1) == rondeSuccess);
+  NEED(rondeCommInitRank(&pair[1], 2, two, 1) == rondeSuccess);
+  NEED(rondeGroupEnd() == rondeInvalidUsage); /* rank 1 is taken twice */
+  NEED(alone == NULL && pair[0] == NULL && pair[1] == NULL);
+
+  NEED(rondeGetUniqueId(&one) == rondeSuccess);
+  NEED(rondeCommInitRank(&alone, 1, one, 0) == rondeSuccess);
+  rondeComm_t next = NULL;
+  NEED(rondeGroupStart() == rondeSuccess);
+  NEED(rondeCommShrink(alone, NULL, 0, &next, NULL, RONDE_SHRINK_DEFAULT) == rondeSuccess);
+  NEED(next == NULL);
+  NEED(rondeCommDestroy(alone) == rondeInvalidUsage);
+  NEED(rondeGroupEnd() == rondeSuccess);
+  NEED(next != NULL);
+  NEED(rondeCommDestroy(next) == rondeSuccess);
+  NEED(rondeCommFinalize(alone) == rondeSuccess);
+  NEED(rondeCommRevoke(alone, RONDE_REVOKE_DEFAULT) == rondeInvalidUsage);
+  NEED(rondeCommDestroy(alone) == rondeSuccess);
+}
+
 /* To be in progress is no error: the text of the one before stays. */
 static void test_query_keeps_last_error(rondeStream_t stream, rondeComm_t* comms, float* buffer) {
   NEED(rondeAllReduce(NULL, buffer, 1, rondeFloat, rondeSum, comms[0], stream) == rondeInvalidArgument);
@@ -305,6 +332,7 @@ int main(void) {
   test_two_ranks();
   test_group_init_and_abort();
   test_shrink();
+  test_made_in_group();
   NEED(rondeSetLogCallback(NULL, NULL) == rondeSuccess);
   return 0;
 }

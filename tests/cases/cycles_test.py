@@ -6,10 +6,7 @@
 Two processes; each time a new id, init, allreduce of one element, destroy. Open files, threads and mappings are equal after
 cycle 100 and at the end, resident memory has grown by at most GROWTH_KIB (1 MiB) between them.
 """
-import os
-import subprocess
 import sys
-import tempfile
 
 import jobs
 
@@ -17,32 +14,13 @@ NRANKS = 2
 AVERAGE_MS = 20.0  # held only where there are so many cycles that the machine's other work evens out
 
 
-def run(program, number):
-    settings = {"RONDE_INIT_TIMEOUT": "60"}
-    with tempfile.TemporaryDirectory() as folder:
-        outputs = [open(os.path.join(folder, str(rank)), "w+b") for rank in range(NRANKS)]
-        processes = jobs.start_ranks([program, str(number)], NRANKS, settings,
-                                     lambda rank: (outputs[rank], subprocess.STDOUT))
-        try:
-            late = jobs.wait_all(processes, 60 + number * 0.2)
-            texts = []
-            for file in outputs:
-                file.seek(0)
-                texts.append(file.read().decode(errors="replace"))
-            assert not late, f"ranks {late} hang: {texts}"
-            assert all(process.returncode == 0 for process in processes), texts
-        finally:
-            jobs.kill_all(processes)
-            for file in outputs:
-                file.close()
-    return texts
-
-
 def main():
     number = int(sys.argv[2]) if len(sys.argv) > 2 else 300
     most_growth = int(sys.argv[3]) if len(sys.argv) > 3 else 1024
     files_before = jobs.shared_memory_files()
-    for rank, text in enumerate(run(sys.argv[1], number)):
+    settings = {"RONDE_INIT_TIMEOUT": "60"}
+    for rank, (code, text) in enumerate(jobs.run_ranks([sys.argv[1], str(number)], NRANKS, settings, 60 + number * 0.2)):
+        assert code == 0, text
         first, last = [[float(word) for word in line.split()] for line in text.splitlines()[-2:]]
         names = ("open files", "threads", "mappings")
         for name, before, after in zip(names, first[1:4], last[1:4]):

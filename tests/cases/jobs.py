@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 
 MARK = "TEST_JOB_MARK"
@@ -55,6 +56,23 @@ def kill_all(processes):
         if process.poll() is None:
             process.kill()
         process.wait()
+
+
+def run_ranks(command, nranks, settings, seconds):
+    """Runs a job to its end: [(exit code, what it has printed)] by rank. An AssertionError names the ranks that hang."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as files:
+        outputs = [files.enter_context(open(os.path.join(folder, str(rank)), "w+b")) for rank in range(nranks)]
+        processes = start_ranks(command, nranks, settings, lambda rank: (outputs[rank], subprocess.STDOUT))
+        try:
+            late = wait_all(processes, seconds)
+        finally:
+            kill_all(processes)
+        texts = []
+        for file in outputs:
+            file.seek(0)
+            texts.append(file.read().decode(errors="replace"))
+        assert not late, f"ranks {late} hang: {texts}"
+    return [(process.returncode, text) for process, text in zip(processes, texts)]
 
 
 def marked(mark, variable=None):

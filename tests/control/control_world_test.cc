@@ -4,16 +4,11 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
+
+#include "support/seeds.h"
 
 namespace ronde::testing {
 namespace {
-
-// RONDE_TEST_SEEDS: how many; each seed is a world of its own.
-uint64_t number_of_seeds(uint64_t otherwise) {
-  const char* given = std::getenv("RONDE_TEST_SEEDS");
-  return given == nullptr ? otherwise : std::strtoull(given, nullptr, 10);
-}
 
 ControlWorldOptions options_of(uint64_t seed) {
   ControlWorldOptions options;

@@ -14,13 +14,19 @@ const Delivery kRepeated{Delivery::State::repeated, kLongAgo};
 }  // namespace
 
 TEST_CASE("silent is who acknowledges nothing for 10 s while it is asked again") {
-  SilenceClock clock;
+  SilenceClock clock(10 * kSecond);
   for (int second = 0; second < 10; ++second) CHECK_FALSE(clock.observe(kRepeated, kStart + second * kSecond));
   CHECK(clock.observe(kRepeated, kStart + 10 * kSecond));
 }
 
+TEST_CASE("the limit is the one that is set") {
+  SilenceClock clock(60 * kSecond);
+  for (int second = 0; second < 60; ++second) CHECK_FALSE(clock.observe(kRepeated, kStart + second * kSecond));
+  CHECK(clock.observe(kRepeated, kStart + 60 * kSecond));
+}
+
 TEST_CASE("an acknowledgement between begins anew") {
-  SilenceClock clock;
+  SilenceClock clock(10 * kSecond);
   const Delivery between = GENERATE(Delivery{Delivery::State::done, {}}, Delivery{Delivery::State::pending, kLongAgo});
   for (int second = 0; second < 9; ++second) CHECK_FALSE(clock.observe(kRepeated, kStart + second * kSecond));
   CHECK_FALSE(clock.observe(between, kStart + 9 * kSecond));
@@ -29,7 +35,7 @@ TEST_CASE("an acknowledgement between begins anew") {
 }
 
 TEST_CASE("an acknowledgement between two looks begins anew, though each of them sees something repeated") {
-  SilenceClock clock;
+  SilenceClock clock(10 * kSecond);
   for (int second = 0; second < 7; ++second) CHECK_FALSE(clock.observe(kRepeated, kStart + second * kSecond));
   // The link was back at 6.5 s and is down again.
   for (int second = 7; second < 16; ++second) {
@@ -40,7 +46,7 @@ TEST_CASE("an acknowledgement between two looks begins anew, though each of them
 }
 
 TEST_CASE("a host is asked in another way after 2 s, and its answers count for 30 s") {
-  SilenceClock clock;
+  SilenceClock clock(10 * kSecond);
   CHECK_FALSE(clock.observe(kRepeated, kStart));
   CHECK_FALSE(clock.is_to_be_asked(kStart + kSecond));
   for (int second = 1; second < 30; ++second) {
@@ -52,7 +58,7 @@ TEST_CASE("a host is asked in another way after 2 s, and its answers count for 3
 }
 
 TEST_CASE("one answer puts the end off by 10 s") {
-  SilenceClock clock;
+  SilenceClock clock(10 * kSecond);
   for (int second = 0; second < 9; ++second) CHECK_FALSE(clock.observe(kRepeated, kStart + second * kSecond));
   clock.has_answered(kStart + 8 * kSecond);
   for (int second = 9; second < 18; ++second) CHECK_FALSE(clock.observe(kRepeated, kStart + second * kSecond));
@@ -60,7 +66,7 @@ TEST_CASE("one answer puts the end off by 10 s") {
 }
 
 TEST_CASE("a process that did not run for a while blames nobody for it") {
-  SilenceClock clock;
+  SilenceClock clock(10 * kSecond);
   CHECK_FALSE(clock.observe(kRepeated, kStart));
   CHECK_FALSE(clock.observe(kRepeated, kStart + 30 * kSecond));
   CHECK_FALSE(clock.observe(kRepeated, kStart + 31 * kSecond));

@@ -160,8 +160,7 @@ class TcpEndpoint final : public Endpoint {
                         .server_rank = static_cast<uint32_t>(wish.peer),
                         .detail = detail_of(wish.kind, i)};
       RONDE_ASSIGN(Stream stream, dial(facts->addresses, context_.secret, claim, whom, false, deadline, context_.stop));
-      RONDE_TRY(own.doorbell->add_socket(stream.fd.get()));
-      fds.push_back(std::move(stream.fd));
+      RONDE_TRY(enter(stream, own, fds));
     }
     const std::string peer = fmt::format("{} ({})", whom, peer_text(fds.front().get()));
     link.send = std::make_unique<SendPort>(wish.peer, kSliceBytes,
@@ -174,12 +173,18 @@ class TcpEndpoint final : public Endpoint {
     std::vector<Fd> fds;
     for (int i = 0; i < connections(); ++i) {
       Stream& stream = streams.at({wish.peer, detail_of(wish.kind, i)});
-      RONDE_TRY(own.doorbell->add_socket(stream.fd.get()));
-      fds.push_back(std::move(stream.fd));
+      RONDE_TRY(enter(stream, own, fds));
     }
     const std::string peer = fmt::format("rank {} ({})", wish.peer, peer_text(fds.front().get()));
     link.receive =
         std::make_unique<ReceivePort>(wish.peer, std::make_unique<TcpReceiver>(std::move(fds), kSliceBytes, peer));
+    return {};
+  }
+
+  Status enter(Stream& stream, const OwnMemory& own, std::vector<Fd>& fds) const {
+    set_silent_limit(stream.fd.get(), std::chrono::seconds(context_.settings->silent_timeout_s));
+    RONDE_TRY(own.doorbell->add_socket(stream.fd.get()));
+    fds.push_back(std::move(stream.fd));
     return {};
   }
 
