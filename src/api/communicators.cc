@@ -11,12 +11,12 @@
 #include "base/crypto.h"
 #include "bootstrap/messages.h"
 #include "bootstrap/rendezvous.h"
+#include "runtime/make_communicator.h"
 
 namespace ronde::api {
 namespace {
 
 constexpr size_t kNameBytes = 63;
-constexpr Milliseconds kNewsLimit{300};
 
 Status check_rank(int nranks, int rank) {
   if (nranks < 1 || nranks > static_cast<int>(kMostRanks)) {
@@ -52,17 +52,6 @@ Result<std::unique_ptr<rondeComm>> finish(Result<std::unique_ptr<Communicator>> 
   auto handle = std::make_unique<rondeComm>();
   handle->communicator = std::move(*made);
   return handle;
-}
-
-Result<std::unique_ptr<Communicator>> make_rank(const UniqueId& id, CommunicatorOptions options, Deadline deadline) {
-  options.job = id.job;
-  options.secret = id.secret;
-  RendezvousOptions meeting = rendezvous_options(options.settings);
-  meeting.stop = &options.stop->flag();
-  meeting.why_stopped = [stop = options.stop] { return stop->first(); };
-  RONDE_ASSIGN(std::unique_ptr<Rendezvous> rendezvous,
-               join(process().loop(), id, options.nranks, options.rank, meeting, deadline));
-  return Communicator::create(process(), std::move(options), std::move(rendezvous), deadline);
 }
 
 bool is_non_blocking(const rondeConfig_t* config) {
@@ -105,7 +94,8 @@ Status init_rank(rondeComm_t* comm, int nranks, const rondeUniqueId& packed, int
     CommunicatorOptions stoppable = options;
     stoppable.stop = stop;
     const Deadline deadline = deadline_of(stoppable.settings);
-    return make_rank(id, std::move(stoppable), deadline);
+    const RendezvousOptions meeting = rendezvous_options(stoppable.settings);
+    return make_rank(process(), id, std::move(stoppable), meeting, deadline);
   });
 }
 
@@ -123,38 +113,6 @@ Status read_list(const Communicator& parent, const int* ranks, int count, std::s
     list.insert(static_cast<uint32_t>(ranks[i]));
   }
   return {};
-}
-
-// Who dies from now on fails the new communicator, on all.
-Result<std::unique_ptr<Communicator>> start_successor(const Predecessor& parent, const Succession& succession,
-                                                      CommunicatorOptions options, Deadline deadline) {
-  options.nranks = static_cast<int>(succession.members.size());
-  options.rank = succession.rank;
-  const std::shared_ptr<FailureState> stop = options.stop;
-  parent.control->watch_losses([stop, members = succession.members](uint32_t rank) {
-    if (!std::binary_search(members.begin(), members.end(), rank)) return;
-    stop->set({rondePeerLost, fmt::format("rank {} of the communicator before has ended while the new one started: "
-                                          "call rondeCommShrink again",
-                                          rank)});
-  });
-  auto made = make_rank(succession.id, std::move(options), deadline);
-  // What this rank ran into may come of a death that it has not heard of yet.
-  if (!made.ok()) stop->wait_until_set(kNewsLimit);
-  parent.control->watch_losses(nullptr);
-  if (!made.ok() && stop->is_set()) return stop->first();
-  return made;
-}
-
-Result<std::unique_ptr<Communicator>> make_successor(const Predecessor& parent, const std::set<uint32_t>& without,
-                                                     CommunicatorOptions options) {
-  const Deadline deadline = deadline_of(options.settings);
-  RendezvousOptions meeting = rendezvous_options(options.settings);
-  meeting.stop = &options.stop->flag();
-  const Result<Succession> agreed = agree_on_succession(process().loop(), parent, without, meeting, deadline);
-  auto made = agreed.ok() ? start_successor(parent, *agreed, std::move(options), deadline)
-                          : Result<std::unique_ptr<Communicator>>(agreed.status());
-  parent.turn->end();
-  return made;
 }
 
 Status shrink(rondeComm_t comm, const int* ranks, int count, rondeComm_t* new_comm, const rondeConfig_t* config,
@@ -181,7 +139,9 @@ Status shrink(rondeComm_t comm, const int* ranks, int count, rondeComm_t* new_co
   return start(new_comm, config, &parent, [before, without, options](const std::shared_ptr<FailureState>& stop) {
     CommunicatorOptions stoppable = options;
     stoppable.stop = stop;
-    return make_successor(before, without, std::move(stoppable));
+    const Deadline deadline = deadline_of(stoppable.settings);
+    const RendezvousOptions meeting = rendezvous_options(stoppable.settings);
+    return make_successor(process(), before, without, std::move(stoppable), meeting, deadline);
   });
 }
 

@@ -36,6 +36,9 @@ Result<ShrinkDecision> Control::shrink(const std::set<uint32_t>& without, const 
                                        Deadline deadline, const OnceFlag* stop) {
   return hub_->shrink(rank_, without, make_meeting, deadline, stop);
 }
+void Control::refuse_shrink(const std::set<uint32_t>& without, const Status& why) {
+  hub_->refuse_shrink(rank_, without, why);
+}
 void Control::watch_losses(std::function<void(uint32_t rank)> lost) { hub_->watch_losses(rank_, std::move(lost)); }
 void Control::leave(uint32_t begun) { hub_->leave(rank_, begun); }
 void Control::settle(Deadline deadline) { hub_->settle(rank_, deadline); }

@@ -91,6 +91,8 @@ class Control {
   // error: nothing was agreed, or the others go on without this rank. Not after leave(); by one thread at a time.
   Result<ShrinkDecision> shrink(const std::set<uint32_t>& without, const MakeMeeting& make_meeting, Deadline deadline,
                                 const OnceFlag* stop);
+  // Takes part in the next such agreement, but only to say that nobody is to go on, and why. Does not block.
+  void refuse_shrink(const std::set<uint32_t>& without, const Status& why);
   // From now on `lost`, too, is called (as a Watcher is) for each rank that is lost, first for those before. A later one takes
   // its place; null: none.
   void watch_losses(std::function<void(uint32_t rank)> lost);

@@ -258,6 +258,17 @@ Result<ShrinkDecision> ControlHub::shrink(uint32_t rank, const std::set<uint32_t
   }
 }
 
+void ControlHub::refuse_shrink(uint32_t rank, const std::set<uint32_t>& without, const Status& why) {
+  change([&] {
+    ControlMachine& machine = find(rank)->machine;
+    if (machine.has_left()) return;
+    machine.begin_shrink(without, Clock::now());
+    machine.give_up_shrink(why);
+    dirty_.push_back(rank);
+  });
+  loop_.poke(*this);
+}
+
 std::optional<Status> ControlHub::why_give_up(uint32_t rank, const Shrink& shrink, Deadline deadline,
                                               const OnceFlag* stop) {
   if (stop != nullptr && stop->is_set())

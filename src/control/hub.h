@@ -44,6 +44,7 @@ class ControlHub final : public EventSource {
   void report(uint32_t rank, const Status& why);
   Result<ShrinkDecision> shrink(uint32_t rank, const std::set<uint32_t>& without, const MakeMeeting& make_meeting,
                                 Deadline deadline, const OnceFlag* stop);
+  void refuse_shrink(uint32_t rank, const std::set<uint32_t>& without, const Status& why);
   void watch_losses(uint32_t rank, std::function<void(uint32_t)> lost);
   void leave(uint32_t rank, uint32_t begun);
   void settle(uint32_t rank, Deadline deadline);

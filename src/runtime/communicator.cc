@@ -132,7 +132,7 @@ Result<Predecessor> Communicator::as_predecessor() {
     return Status(rondeInvalidUsage,
                   "a shrink of this communicator is in progress: wait for its end, or abort the new one");
   return Predecessor{parts_.control, parts_.options.secret, static_cast<uint32_t>(parts_.options.rank),
-                     std::make_shared<ShrinkTurn>(shrinks_)};
+                     static_cast<uint32_t>(nranks()), std::make_shared<ShrinkTurn>(shrinks_)};
 }
 
 std::vector<TransportTraffic> Communicator::traffic() const {

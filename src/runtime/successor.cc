@@ -66,4 +66,33 @@ Result<Succession> agree_on_succession(EventLoop& loop, const Predecessor& prede
   return succession;
 }
 
+Status ended_meanwhile(uint32_t rank) {
+  return {rondePeerLost, fmt::format("rank {} of the communicator before has ended while the new one started: call "
+                                     "rondeCommShrink again",
+                                     rank)};
+}
+
+Status agree_on_start(const Predecessor& predecessor, const std::set<uint32_t>& without,
+                      const Result<Succession>& agreed, const Status& started, Deadline deadline,
+                      const OnceFlag* stop) {
+  if (!started.ok()) {
+    const bool aborted = started.code() == rondeAborted;  // by its user: no cause of the others
+    predecessor.control->refuse_shrink(
+        without, aborted
+                     ? Status(rondeRemoteError, fmt::format("rank {} has given up rondeCommShrink", predecessor.rank))
+                     : started);
+    return started;
+  }
+  std::set<uint32_t> others;
+  for (uint32_t rank = 0; rank < predecessor.nranks; ++rank) others.insert(rank);
+  for (const uint32_t member : agreed->members) others.erase(member);
+  const auto no_place = []() -> Result<Bytes> { return Bytes(); };
+  RONDE_ASSIGN(const ShrinkDecision decision, predecessor.control->shrink(others, no_place, deadline, stop));
+  RONDE_TRY(decision.status);
+  for (const uint32_t member : agreed->members) {
+    if (!std::binary_search(decision.members.begin(), decision.members.end(), member)) return ended_meanwhile(member);
+  }
+  return {};
+}
+
 }  // namespace ronde

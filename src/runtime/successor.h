@@ -30,6 +30,7 @@ struct Predecessor {
   std::shared_ptr<Control> control;
   Secret secret{};
   uint32_t rank = 0;
+  uint32_t nranks = 0;
   std::shared_ptr<ShrinkTurn> turn;
 };
 
@@ -43,5 +44,14 @@ struct Succession {
 Result<Succession> agree_on_succession(EventLoop& loop, const Predecessor& predecessor,
                                        const std::set<uint32_t>& without, const RendezvousOptions& meeting,
                                        Deadline deadline);
+
+// Of a rank that has ended between the two agreements.
+[[nodiscard]] Status ended_meanwhile(uint32_t rank);
+
+// Whether the communicator has started on all members: then all go on with it, else none does. After each agreement on a
+// succession, also on one that failed (`agreed`); started: what the start has come to on this rank, which is returned if it
+// is no success.
+Status agree_on_start(const Predecessor& predecessor, const std::set<uint32_t>& without,
+                      const Result<Succession>& agreed, const Status& started, Deadline deadline, const OnceFlag* stop);
 
 }  // namespace ronde

@@ -6,7 +6,8 @@ and go on with a smaller communicator.
 
 Goes round over 4 and 8 ranks, shm and tcp, without and with two sleeping children of each rank. Most ranks are killed
 inside an operation (the killer stops the rank and looks at its black box first), a fifth in start-up or while they destroy
-the communicator. Only processes of the jobs are killed. A death during start-up ends the start on all ranks; one during
+the communicator; of some jobs a second one once the first survivor has noticed, which is while the ranks agree on who is
+left, start the new communicator, or have just begun to use it. Only processes of the jobs are killed. A death during start-up ends the start on all ranks; one during
 destroy ends nothing, or is an error that names the rank.
 """
 import collections
@@ -27,6 +28,7 @@ LIMIT_S = 20         # all must have ended by then
 DETECTION_S = 2.0    # from the kill to the error on every survivor
 SHRUNK_S = 5.0       # from the kill to the first right result of the smaller communicator
 PERIOD_S = 1.0       # a rank is killed within this time after all are ready
+SECOND_S = 0.02      # at most so long after the first survivor has noticed the second one is killed
 OPERATIONS = "300"   # before a job destroys its communicator, where that is the moment
 WAYS = list(itertools.product((4, 8), ("shm", "tcp"), (0, 2)))
 
@@ -42,7 +44,7 @@ class Job:
         self.mark = mark
         self.files = []
         settings = {"RONDE_TRANSPORT": transport, "RONDE_INIT_TIMEOUT": "10", jobs.MARK: mark}
-        command = [program, str(children), OPERATIONS if phase == "destroy" else "0"]
+        command = [program, str(children), OPERATIONS if phase == "destroy" else "0", "2" if phase == "twice" else "1"]
         self.processes = jobs.start_ranks(command, self.nranks, settings, self.output)
 
     def output(self, rank):
@@ -97,10 +99,22 @@ def kill_in_time(job, victim, phase, status, chance):
         job.wait_for_all("ready")
         time.sleep(chance.uniform(0, PERIOD_S))
         process.send_signal(signal.SIGSTOP)
-    in_operation = phase == "operation" and is_in_operation(status, process.pid)
+    in_operation = phase in ("operation", "twice") and is_in_operation(status, process.pid)
     killed = time.monotonic()
     process.kill()
     return in_operation, killed
+
+
+def kill_second(job, first, second, chance):
+    """Returns when."""
+    others = [rank for rank in range(job.nranks) if rank not in (first, second)]
+    deadline = time.monotonic() + LIMIT_S
+    while not any("failed" in job.lines(rank) for rank in others):
+        assert time.monotonic() < deadline, "nobody has noticed the first death"
+    time.sleep(chance.uniform(0, SECOND_S))
+    killed = time.monotonic()
+    job.processes[second].kill()
+    return killed
 
 
 def check_start_up(job, survivors, victim):
@@ -130,6 +144,16 @@ def check_shrunk(job, survivors, victim, killed):
     return max(detections), max(shrunk)
 
 
+def check_twice(job, survivors, killed):
+    """However far the first shrink had come, all have ended up in one communicator."""
+    for rank in survivors:
+        lines = job.lines(rank)
+        assert "ended" in lines and job.processes[rank].returncode == 0, f"rank {rank} has not ended well"
+        assert lines["shrunk"][1] == str(len(survivors)), f"rank {rank} goes on as one of {lines['shrunk'][1]}"
+    shrunk = max(job.lines(rank)["shrunk"][0] for rank in survivors) - killed
+    assert shrunk <= SHRUNK_S, f"shrunk after {shrunk:.3f} s"
+
+
 def check_destroy(job, survivors, victim):
     """Who had ended all operations has ended well; who had not names the rank (and has shrunk)."""
     for rank in survivors:
@@ -141,19 +165,26 @@ def check_destroy(job, survivors, victim):
 
 def kill_one(program, status, way, phase, number, chance):
     mark = f"{os.getpid()}-{number}"
-    victim = chance.randrange(way[0])
+    victim, second = chance.sample(range(way[0]), 2)
+    if chance.random() < 0.5:
+        second = min({0, 1} - {victim})  # in whose process the others meet
+    dead = (victim, second) if phase == "twice" else (victim,)
     with tempfile.TemporaryDirectory() as folder:
         job = Job(program, way, phase, folder, mark)
         try:
             in_operation, killed = kill_in_time(job, victim, phase, status, chance)
+            if phase == "twice":
+                killed = kill_second(job, victim, second, chance)
             late = jobs.wait_all(job.processes, LIMIT_S)
             assert not late, f"ranks {late} hang"
             codes = [process.returncode for process in job.processes]
             assert 4 not in codes, "wrong data"
-            survivors = [rank for rank in range(way[0]) if rank != victim]
+            survivors = [rank for rank in range(way[0]) if rank not in dead]
             times = (None, None)
             if phase == "operation":
                 times = check_shrunk(job, survivors, victim, killed)
+            elif phase == "twice":
+                check_twice(job, survivors, killed)
             elif phase == "start-up":
                 check_start_up(job, survivors, victim)
             else:
@@ -161,7 +192,7 @@ def kill_one(program, status, way, phase, number, chance):
             check_left(job, way[2])
             return Kill(way, phase, in_operation, *times)
         except AssertionError:
-            print(f"kill {number}: {way}, {phase}, rank {victim}\n{job.text()}")
+            print(f"kill {number}: {way}, {phase}, ranks {dead}\n{job.text()}")
             raise
         finally:
             job.close()
@@ -182,9 +213,10 @@ def check_left(job, children):
 
 
 def phases(number, chance):
-    """Four fifths in operations, in a random order."""
-    others = number // 5
-    chosen = ["operation"] * (number - others) + ["start-up", "destroy"] * (others // 2) + ["start-up"] * (others % 2)
+    """Four fifths in operations, some of them with a second death, in a random order."""
+    others, twice = number // 5, number // 8
+    chosen = ["operation"] * (number - others - twice) + ["twice"] * twice
+    chosen += ["start-up", "destroy"] * (others // 2) + ["start-up"] * (others % 2)
     chance.shuffle(chosen)
     return chosen
 

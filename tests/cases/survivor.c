@@ -1,18 +1,20 @@
 /* A rank that goes on without those that die: reduces for ever, shrinks when another rank has died, reduces again and ends.
  * kill_matrix.py starts it.
  *
- * usage: survivor CHILDREN OPERATIONS   CHILDREN: sleeping children that it forks after its start
- *                                       OPERATIONS: then it destroys the communicator; 0: never
+ * usage: survivor CHILDREN OPERATIONS DEATHS   CHILDREN: sleeping children that it forks after its start
+ *                                              OPERATIONS: then it destroys the communicator; 0: never
+ *                                              DEATHS: with so many ranks less it ends; before, it goes on
  *
- * Says what it does in lines "WORD SECONDS REST" (SECONDS of CLOCK_MONOTONIC): ready, failed CODE TEXT, lost RANKS, shrunk
- * NRANKS, ended; init-failed or shrink-failed CODE TEXT end it with exit code 3, wrong data with 4. */
+ * Says what it does in lines "WORD SECONDS REST" (SECONDS of CLOCK_MONOTONIC): ready, failed CODE TEXT, lost RANKS, again
+ * CODE TEXT (a shrink has failed), shrunk NRANKS, ended; init-failed or shrink-failed CODE TEXT end it with exit code 3,
+ * wrong data with 4. */
 #include <ronde/ronde.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { kMost = 1 << 20, kMostChildren = 8, kAfterShrink = 20 };
+enum { kMost = 1 << 20, kMostChildren = 8, kAfterShrink = 20, kMostShrinks = 10 };
 static const size_t kCounts[] = {1, 100, 5000, 60000, kMost};
 static float input[kMost];
 static float output[kMost];
@@ -69,13 +71,48 @@ static void fork_children(int number) {
   }
 }
 
+/* Reduces in the communicator of those that are left; false: it has failed, too. */
+static int goes_on(rondeComm_t comm, int until_failure) {
+  int nranks = 0;
+  char text[32];
+  rondeCommCount(comm, &nranks);
+  snprintf(text, sizeof text, "%d", nranks);
+  rondeResult_t result = reduce(comm, 0);
+  if (result == rondeSuccess) say("shrunk", text);
+  for (int i = 1; result == rondeSuccess && (until_failure || i < kAfterShrink); ++i) result = reduce(comm, i);
+  if (result != rondeSuccess) say_error("failed", result);
+  return result == rondeSuccess;
+}
+
+/* Of a communicator that has failed. */
+static int survive(rondeComm_t comm, int left) {
+  for (int i = 0; i < kMostShrinks; ++i) {
+    rondeComm_t next = NULL;
+    int nranks = 0;
+    say_lost(comm);
+    const rondeResult_t result = rondeCommShrink(comm, NULL, 0, &next, NULL, RONDE_SHRINK_DEFAULT);
+    if (result != rondeSuccess) {
+      say_error("again", result);
+      continue;
+    }
+    rondeCommDestroy(comm);
+    comm = next;
+    rondeCommCount(comm, &nranks);
+    if (!goes_on(comm, nranks > left)) continue;
+    rondeCommDestroy(comm);
+    say("ended", "");
+    return 0;
+  }
+  say("shrink-failed", "so often");
+  return 3;
+}
+
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc != 4) return 2;
   const int operations = atoi(argv[2]);
   rondeWorld_t world = {sizeof(world), 0, 0, 0, 0};
   rondeUniqueId id;
   rondeComm_t comm;
-  rondeComm_t next;
   rondeResult_t result = rondeGetWorldFromEnv(&world, &id);
   if (result == rondeSuccess) result = rondeCommInitRank(&comm, world.nranks, id, world.rank);
   if (result != rondeSuccess) {
@@ -85,32 +122,12 @@ int main(int argc, char** argv) {
   fork_children(atoi(argv[1]));
   say("ready", "");
   for (int i = 0; result == rondeSuccess && (operations == 0 || i < operations); ++i) result = reduce(comm, i);
-  if (result == rondeSuccess) {
-    say("destroys", "");
-    rondeCommDestroy(comm);
-    say("ended", "");
-    return 0;
-  }
-  say_error("failed", result);
-  say_lost(comm);
-  result = rondeCommShrink(comm, NULL, 0, &next, NULL, RONDE_SHRINK_DEFAULT);
   if (result != rondeSuccess) {
-    say_error("shrink-failed", result);
-    return 3;
+    say_error("failed", result);
+    return survive(comm, world.nranks - atoi(argv[3]));
   }
+  say("destroys", "");
   rondeCommDestroy(comm);
-  int nranks = 0;
-  rondeCommCount(next, &nranks);
-  result = reduce(next, 0);
-  char text[32];
-  snprintf(text, sizeof text, "%d", nranks);
-  if (result == rondeSuccess) say("shrunk", text);
-  for (int i = 1; result == rondeSuccess && i < kAfterShrink; ++i) result = reduce(next, i);
-  if (result != rondeSuccess) {
-    say_error("shrink-failed", result);
-    return 3;
-  }
-  rondeCommDestroy(next);
   say("ended", "");
   return 0;
 }

@@ -101,6 +101,7 @@ class ControlWorld {
   // Shrinks.
   void begin_shrink_later(uint32_t rank);
   void give_up_later(uint32_t rank);
+  void refuse_start(uint32_t rank);
   bool dies_in_shrink(uint32_t rank, const Message& said);
   void look_at_shrink(uint32_t rank);
   void decided(uint32_t rank, const ShrinkDecision& decision);

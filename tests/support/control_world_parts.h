@@ -57,6 +57,7 @@ struct ControlWorld::Rank {
   bool shrinks = false;  // at this moment
   bool meeting_is_coming = false;
   bool gave_up = false;
+  bool starts = false;  // agrees, once more, on whether all have started
   std::vector<ShrinkDecision> decisions;
 };
 

@@ -23,10 +23,18 @@ void ControlWorld::begin_shrink_later(uint32_t rank) {
       ranks_[rank]->shrinks = true;
       shrink_news_ = now_;
       ranks_[rank]->machine->begin_shrink({}, now_);
+      if (ranks_[rank]->starts && options_.gives_up && (ranks_[rank]->gave_up || one_in(12))) refuse_start(rank);
       serve(rank);
       if (options_.gives_up && one_in(12)) give_up_later(rank);
     });
   });
+}
+
+// What it has started could not be; the others are not to go on with theirs.
+void ControlWorld::refuse_start(uint32_t rank) {
+  note(fmt::format("rank {} could not start", rank));
+  ranks_[rank]->gave_up = true;
+  ranks_[rank]->machine->give_up_shrink({rondeSystemError, fmt::format("rank {} could not start", rank)});
 }
 
 void ControlWorld::give_up_later(uint32_t rank) {
@@ -80,7 +88,8 @@ void ControlWorld::decided(uint32_t rank, const ShrinkDecision& decision) {
   note(fmt::format("rank {} goes on as one of {}{}", rank, decision.members.size(), decision.status.message()));
   state.decisions.push_back(decision);
   if (decision.status.message() == kNoPlace.message()) return begin_shrink_later(rank);
-  destroy_later(rank);
+  // As after each agreement on who goes on: all ask once more, whether all have started.
+  decision.status.ok() && !std::exchange(state.starts, true) ? begin_shrink_later(rank) : destroy_later(rank);
   if (state.isolated) return;
   if (now_ > std::max({shrink_news_, impaired_until_, state.last_stop_end}) + kAgreement)
     violated(fmt::format("rank {} agrees too late", rank));
