@@ -301,7 +301,8 @@ RONDE_API rondeResult_t rondeCommGetFailedRanks(rondeComm_t comm, int* ranks, in
  * the communicator has met before (that is what it is for); ranks that have died or left need not be named. The list
  * names further ranks to go on without, excludeRanksCount of them (NULL if 0), equal on all that call; those do not call.
  * New ranks are numbered in the order of the old ones. The ranks agree on who is left: all make the same communicator,
- * also if more of them die meanwhile. Who dies after that, before the new one is ready, is an error on all: call again.
+ * also if more of them die meanwhile, or none does: who dies after that, before the new one is ready, or cannot start it,
+ * is an error on all, which may then call again.
  *
  * Waits until the operations on this rank have ended (a non-blocking call, too), then for the other ranks, at most
  * RONDE_INIT_TIMEOUT seconds in all, with a warning each 10 s that names those that have not called. RONDE_SHRINK_ABORT:
@@ -310,8 +311,8 @@ RONDE_API rondeResult_t rondeCommGetFailedRanks(rondeComm_t comm, int* ranks, in
  * a time; destroying comm before it has ended gives it up.
  * Errors: rondeInvalidArgument (a NULL, a rank that is none or one's own, flags), rondeInvalidUsage (comm was finalized,
  * or is being shrunk; the others go on without this rank), rondePeerLost (as above), rondePeerUnreachable (so many have
- * died that ranks which were not named cannot be reached), rondeRemoteError (another rank has given up), rondeAborted,
- * rondeTimedOut (the text names who did not call), rondeSystemError. */
+ * died that ranks which were not named cannot be reached), rondeRemoteError (another rank has given up, or could not start
+ * it; the text says which and why), rondeAborted, rondeTimedOut (the text names who did not call), rondeSystemError. */
 #define RONDE_SHRINK_DEFAULT 0
 #define RONDE_SHRINK_ABORT 1
 RONDE_API rondeResult_t rondeCommShrink(rondeComm_t comm, const int* excludeRanksList, int excludeRanksCount,

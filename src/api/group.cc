@@ -85,11 +85,12 @@ Status named_by_group(const char* function, const char* what) {
 }  // namespace
 
 Status check_not_in_group(const Communicator& communicator, const char* function) {
-  const auto& [depth, calls, inits, error] = group_of_thread();
-  if (std::any_of(calls.begin(), calls.end(), [&](const auto& call) { return call.communicator == &communicator; }) ||
-      std::any_of(inits.begin(), inits.end(), [&](const auto& init) { return init.parent == &communicator; }))
-    return named_by_group(function, "communicator");
-  return {};
+  const OpenGroup& group = group_of_thread();
+  const bool called = std::any_of(group.calls.begin(), group.calls.end(),
+                                  [&](const GroupCall& call) { return call.communicator == &communicator; });
+  const bool is_parent = std::any_of(group.inits.begin(), group.inits.end(),
+                                     [&](const GroupInit& init) { return init.parent == &communicator; });
+  return called || is_parent ? named_by_group(function, "communicator") : Status();
 }
 
 Status check_not_in_group(const Stream& stream, const char* function) {

@@ -96,12 +96,14 @@ const std::array kTable = {
         "",
         0,
         kDay},
-    Row{{"RONDE_SILENT_TIMEOUT", "10", "5 to 3600",
-         "Seconds without any sign of another rank's host after which it counts as unreachable."},
+    Row{{"RONDE_SILENT_TIMEOUT", "10", "5 to 600",
+         "Seconds without any sign of another rank's host after which it counts as unreachable, once a communicator "
+         "has "
+         "started."},
         &Settings::silent_timeout_s,
         "",
         5,
-        3600},
+        600},
     Row{{"RONDE_SHM_LIMIT", "67108864", "0 to 1099511627776, a plain number of bytes",
          "Bytes of shared memory that a process may use; ranks beyond it use tcp."},
         &Settings::shm_limit_bytes,

@@ -261,7 +261,7 @@ void configure_tcp(int fd) {
 
 void set_silent_limit(int fd, std::chrono::seconds limit) {
   constexpr int kQuestions = 5;  // after the first silence
-  const int every = std::max(1, static_cast<int>(limit.count()) / kQuestions);
+  const int every = (static_cast<int>(limit.count()) + kQuestions - 1) / kQuestions;
   set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, every);
   set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, every);
   set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, kQuestions);

@@ -71,8 +71,9 @@ int connect_error(int fd);
 
 // Settings of every TCP connection of the library: no delay, and keepalive as by set_silent_limit of 10 s.
 void configure_tcp(int fd);
-// An idle connection ends once its other host has been silent for a fifth more than this: the kernel asks after one fifth,
-// and again after each further one.
+// An idle connection ends once its other host has been silent for about a fifth more than this, never less than this: the
+// kernel asks after one fifth, and again after each further one. 1 s to some minutes: what is on its way ends a connection
+// after a quarter of an hour, whatever is set here.
 void set_silent_limit(int fd, std::chrono::seconds limit);
 
 // What has become of what was sent on a TCP connection.

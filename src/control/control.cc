@@ -32,9 +32,8 @@ void Control::watch(Watcher watcher) { hub_->watch(rank_, std::move(watcher)); }
 void Control::waiting(const CallNote& call, WaitReason reason) { hub_->waiting(rank_, call, reason); }
 void Control::resumed() { hub_->resumed(rank_); }
 void Control::report(const Status& why) { hub_->report(rank_, why); }
-Result<ShrinkDecision> Control::shrink(const std::set<uint32_t>& without, const MakeMeeting& make_meeting,
-                                       Deadline deadline, const OnceFlag* stop) {
-  return hub_->shrink(rank_, without, make_meeting, deadline, stop);
+Result<ShrinkDecision> Control::shrink(const ShrinkRequest& request, Deadline deadline, const OnceFlag* stop) {
+  return hub_->shrink(rank_, request, deadline, stop);
 }
 void Control::refuse_shrink(const std::set<uint32_t>& without, const Status& why) {
   hub_->refuse_shrink(rank_, without, why);

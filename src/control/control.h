@@ -11,6 +11,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <string_view>
 #include <vector>
 
 #include "base/event_loop.h"
@@ -42,8 +44,14 @@ struct ControlOptions {
   std::chrono::seconds silent_timeout{10};
 };
 
-// Where the ranks that go on meet, in bytes that the control plane passes on as they are; or why there is no such place.
-using MakeMeeting = std::function<Result<Bytes>()>;
+// What the ranks that are left agree on.
+struct ShrinkRequest {
+  std::set<uint32_t> without;
+  // Where those that go on meet, in bytes that the control plane passes on as they are; or why there is no such place.
+  // Called on the thread of the rank that says where.
+  std::function<Result<Bytes>()> make_meeting;
+  std::string_view missing_means;  // of ranks that are waited for, for messages
+};
 
 class ControlHub;
 
@@ -87,10 +95,9 @@ class Control {
 
   // Agrees with the ranks that are left on who goes on, without those in `without` and those that have gone, and where; all
   // of them call this, also after a failure. Blocks, at most to the deadline, or 1 s more once `stop` is set (null: never);
-  // warns each 10 s whom it waits for. make_meeting: called on this thread if this rank is the one that says where. An
-  // error: nothing was agreed, or the others go on without this rank. Not after leave(); by one thread at a time.
-  Result<ShrinkDecision> shrink(const std::set<uint32_t>& without, const MakeMeeting& make_meeting, Deadline deadline,
-                                const OnceFlag* stop);
+  // warns each 10 s whom it waits for. What was decided counts even if this rank has given up meanwhile. An error: nothing
+  // was agreed, or the others go on without this rank. Not after leave(); by one thread at a time.
+  Result<ShrinkDecision> shrink(const ShrinkRequest& request, Deadline deadline, const OnceFlag* stop);
   // Takes part in the next such agreement, but only to say that nobody is to go on, and why. Does not block.
   void refuse_shrink(const std::set<uint32_t>& without, const Status& why);
   // From now on `lost`, too, is called (as a Watcher is) for each rank that is lost, first for those before. A later one takes

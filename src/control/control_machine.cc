@@ -194,12 +194,12 @@ void ControlMachine::leave(uint32_t begun) {
   inquiry_.reset();
 }
 
-void ControlMachine::begin_shrink(const std::set<uint32_t>& without, Time now) {
+void ControlMachine::begin_shrink(const std::set<uint32_t>& without, Time now, const std::optional<Status>& refusal) {
   if (left_) return;
   std::vector<uint32_t> left;
   for (const auto& [rank, begun] : departed_) left.push_back(rank);
   if (!left.empty()) flood_.say(encode_left(left));  // only its neighbours have heard it
-  shrink_.begin(without, now);
+  shrink_.begin(without, now, refusal);
 }
 
 void ControlMachine::waiting(const CallNote& call, WaitReason reason, Time now) {

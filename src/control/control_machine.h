@@ -44,7 +44,7 @@ class ControlMachine {
   void report(const Status& why);  // it has failed; at most one time has effect
   void leave(uint32_t begun);
   // The agreement on who goes on; also after a failure, and not after leave(). See Shrink.
-  void begin_shrink(const std::set<uint32_t>& without, Time now);
+  void begin_shrink(const std::set<uint32_t>& without, Time now, const std::optional<Status>& refusal = std::nullopt);
   void meet_at(const Result<Bytes>& meeting) { shrink_.meet_at(meeting); }
   void give_up_shrink(const Status& why) { shrink_.give_up(why); }
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr Milliseconds kStopPoll{50};  // how often it is asked whether to stop
 constexpr Milliseconds kMissingWarning{10'000};
+constexpr Milliseconds kLastWord{500};  // for a decision that crosses with giving up
 const Status kVanished(rondePeerLost, "ended without saying goodbye");
 
 struct ControlFacts {
@@ -222,62 +223,73 @@ void ControlHub::report(uint32_t rank, const Status& why) {
   });
 }
 
-Result<ShrinkDecision> ControlHub::shrink(uint32_t rank, const std::set<uint32_t>& without,
-                                          const MakeMeeting& make_meeting, Deadline deadline, const OnceFlag* stop) {
+Result<ShrinkDecision> ControlHub::shrink(uint32_t rank, const ShrinkRequest& request, Deadline deadline,
+                                          const OnceFlag* stop) {
   change([&] {
-    find(rank)->machine.begin_shrink(without, Clock::now());
+    find(rank)->machine.begin_shrink(request.without, Clock::now());
     dirty_.push_back(rank);
   });
   loop_.poke(*this);  // it may have a deadline now
   Deadline warning = Deadline::after(kMissingWarning);
   for (;;) {
-    std::optional<Status> given_up;
     {
       std::unique_lock lock(mutex_);
       const ControlMachine& machine = find(rank)->machine;
       if (machine.has_left())
         return Status(rondeInvalidUsage, "the communicator was finalized: nothing can follow it any more");
       if (const ShrinkDecision* decision = machine.shrink().decision()) return *decision;
-      given_up = why_give_up(rank, machine.shrink(), deadline, stop);
-      if (!given_up && !machine.shrink().wants_meeting()) {
+      if (const auto why = why_give_up(rank, machine.shrink(), request, deadline, stop)) {
+        lock.unlock();
+        return give_up_shrink(rank, *why);
+      }
+      if (!machine.shrink().wants_meeting()) {
         if (warning.passed()) {
-          log::warn("rank {}: rondeCommShrink waits for {}", rank, ranks_text(machine.shrink().missing()));
+          log::warn("rank {}: rondeCommShrink waits for {}: {}", rank, ranks_text(machine.shrink().missing()),
+                    request.missing_means);
           warning = Deadline::after(kMissingWarning);
         }
         changed_.wait_until(lock, std::min(deadline.time(), Clock::now() + kStopPoll));
         continue;
       }
     }
-    const Result<Bytes> meeting = given_up ? Result<Bytes>(*given_up) : make_meeting();
+    const Result<Bytes> meeting = request.make_meeting();
     change([&] {
-      ControlMachine& machine = find(rank)->machine;
-      given_up ? machine.give_up_shrink(*given_up) : machine.meet_at(meeting);
+      find(rank)->machine.meet_at(meeting);
       dirty_.push_back(rank);
     });
-    if (given_up) return *given_up;
   }
+}
+
+// The others may have decided already, and go on with this rank.
+Result<ShrinkDecision> ControlHub::give_up_shrink(uint32_t rank, const Status& why) {
+  change([&] {
+    find(rank)->machine.give_up_shrink(why);
+    dirty_.push_back(rank);
+  });
+  std::unique_lock lock(mutex_);
+  const auto decision = [&] { return find(rank)->machine.shrink().decision(); };
+  changed_.wait_until(lock, Clock::now() + kLastWord, [&] { return decision() != nullptr; });
+  if (decision() != nullptr && decision()->status.ok()) return *decision();
+  return why;
 }
 
 void ControlHub::refuse_shrink(uint32_t rank, const std::set<uint32_t>& without, const Status& why) {
   change([&] {
-    ControlMachine& machine = find(rank)->machine;
-    if (machine.has_left()) return;
-    machine.begin_shrink(without, Clock::now());
-    machine.give_up_shrink(why);
+    find(rank)->machine.begin_shrink(without, Clock::now(), why);
     dirty_.push_back(rank);
   });
   loop_.poke(*this);
 }
 
-std::optional<Status> ControlHub::why_give_up(uint32_t rank, const Shrink& shrink, Deadline deadline,
-                                              const OnceFlag* stop) {
+std::optional<Status> ControlHub::why_give_up(uint32_t rank, const Shrink& shrink, const ShrinkRequest& request,
+                                              Deadline deadline, const OnceFlag* stop) {
   if (stop != nullptr && stop->is_set())
     return Status(rondeRemoteError, fmt::format("rank {} has given up rondeCommShrink", rank));
   if (!deadline.passed()) return std::nullopt;
   return Status(rondeTimedOut,
-                fmt::format("rank {} has waited to its limit in rondeCommShrink for {}: all ranks that are "
-                            "left must call it (RONDE_INIT_TIMEOUT)",
-                            rank, ranks_text(shrink.missing())));
+                fmt::format("rank {} has waited to its limit (RONDE_INIT_TIMEOUT) in rondeCommShrink for "
+                            "{}: {}",
+                            rank, ranks_text(shrink.missing()), request.missing_means));
 }
 
 void ControlHub::watch_losses(uint32_t rank, std::function<void(uint32_t)> lost) {

@@ -42,8 +42,7 @@ class ControlHub final : public EventSource {
   void waiting(uint32_t rank, const CallNote& call, WaitReason reason);
   void resumed(uint32_t rank);
   void report(uint32_t rank, const Status& why);
-  Result<ShrinkDecision> shrink(uint32_t rank, const std::set<uint32_t>& without, const MakeMeeting& make_meeting,
-                                Deadline deadline, const OnceFlag* stop);
+  Result<ShrinkDecision> shrink(uint32_t rank, const ShrinkRequest& request, Deadline deadline, const OnceFlag* stop);
   void refuse_shrink(uint32_t rank, const std::set<uint32_t>& without, const Status& why);
   void watch_losses(uint32_t rank, std::function<void(uint32_t)> lost);
   void leave(uint32_t rank, uint32_t begun);
@@ -121,8 +120,10 @@ class ControlHub final : public EventSource {
   void carry_out(uint32_t rank, Member& member, Time now);
   void push(LinkKey key, Link& link, Time now);
   void tell(Member& member);
-  [[nodiscard]] static std::optional<Status> why_give_up(uint32_t rank, const Shrink& shrink, Deadline deadline,
+  [[nodiscard]] static std::optional<Status> why_give_up(uint32_t rank, const Shrink& shrink,
+                                                         const ShrinkRequest& request, Deadline deadline,
                                                          const OnceFlag* stop);
+  Result<ShrinkDecision> give_up_shrink(uint32_t rank, const Status& why);
   [[nodiscard]] Member* find(uint32_t rank);
   [[nodiscard]] Link* find(LinkKey key);
   [[nodiscard]] bool has_links(uint32_t rank) const;

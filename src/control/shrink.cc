@@ -18,7 +18,7 @@ constexpr size_t kMostPending = 8;
 
 // ---- Of this rank --------------------------------------------------------------------------------------------------
 
-void Shrink::begin(const std::set<uint32_t>& without, Time now) {
+void Shrink::begin(const std::set<uint32_t>& without, Time now, const std::optional<Status>& refusal) {
   if (active()) end_undecided();
   ++number_;
   out_ = gone_;
@@ -26,7 +26,8 @@ void Shrink::begin(const std::set<uint32_t>& without, Time now) {
   asking_ = meeting_is_due_ = false;
   answered_.clear();
   heard_.reset();
-  refused_.reset();
+  overheard_.reset();
+  refused_ = refusal;
   last_asked_.reset();
   told_missing_.clear();
   if (decision() != nullptr) return;  // the others have decided without this rank
@@ -121,7 +122,10 @@ void Shrink::answered(uint32_t who, const ShrinkAnswer& answer, Time now) {
 
 void Shrink::committed(const ShrinkCommit& commit) {
   if (decisions_.contains(commit.number)) return;
-  if (commit.number == number_ && commit.ballot < promised_) return;
+  if (commit.number == number_ && commit.ballot < promised_) {
+    if (!overheard_ || overheard_->ballot < commit.ballot) overheard_ = commit;
+    return;
+  }
   if (commit.number == number_) return end(commit.decision);
   if (commit.number > number_) decisions_[commit.number] = commit.decision;
 }
@@ -220,6 +224,7 @@ void Shrink::check_complete() {
   meeting_is_due_ = false;
   if (!asking_ || ballot_ != promised_ || !missing().empty()) return;
   if (heard_) return commit(ShrinkDecision(*heard_));
+  if (overheard_) return commit(ShrinkDecision(overheard_->decision));
   if (refused_) return commit({*refused_, {}, {}});
   meeting_is_due_ = true;
 }

@@ -29,7 +29,8 @@ class Shrink {
   Shrink(uint32_t rank, uint32_t nranks) : rank_(rank), nranks_(nranks) {}
 
   // Inputs of this rank. It asks to go on without those ranks; a shrink before that is still undecided is given up.
-  void begin(const std::set<uint32_t>& without, Time now);
+  // refusal: it takes part only to say that nobody is to go on, and why.
+  void begin(const std::set<uint32_t>& without, Time now, const std::optional<Status>& refusal = std::nullopt);
   // Where the members meet, or why this rank has no place for it. Wanted while wants_meeting().
   void meet_at(const Result<Bytes>& meeting);
   // It waits no more: nobody is to go on, unless that was decided meanwhile. It answers and asks as before until then.
@@ -87,9 +88,12 @@ class Shrink {
   Time ask_again_{};
   std::set<uint32_t> answered_;
   std::optional<ShrinkDecision> heard_;  // that somebody takes for decided
-  std::optional<Status> refused_;        // by this rank, or by one that has answered
-  std::optional<Pending> last_asked_;    // the question that this rank has answered last
-  std::vector<uint32_t> told_missing_;   // by it
+  // The same, but told under a lower ballot than this rank has promised to, by one that may have left the communicator for
+  // what was decided: counts where nobody who is left takes anything else for decided.
+  std::optional<ShrinkCommit> overheard_;
+  std::optional<Status> refused_;       // by this rank, or by one that has answered
+  std::optional<Pending> last_asked_;   // the question that this rank has answered last
+  std::vector<uint32_t> told_missing_;  // by it
   bool meeting_is_due_ = false;
 
   std::vector<Bytes> words_;

@@ -17,14 +17,18 @@ Result<std::unique_ptr<Communicator>> start_successor(Process& process, const Pr
   options.nranks = static_cast<int>(succession.members.size());
   options.rank = succession.rank;
   const std::shared_ptr<FailureState> stop = options.stop;
-  before.control->watch_losses([stop, members = succession.members](uint32_t rank) {
-    if (std::binary_search(members.begin(), members.end(), rank)) stop->set(ended_meanwhile(rank));
+  const auto lost = std::make_shared<FailureState>();
+  before.control->watch_losses([stop, lost, members = succession.members](uint32_t rank) {
+    if (!std::binary_search(members.begin(), members.end(), rank)) return;
+    lost->set(ended_meanwhile(rank));
+    stop->set(ended_meanwhile(rank));
   });
   auto made = make_rank(process, succession.id, std::move(options), std::move(meeting), deadline);
   // What this rank ran into may come of a death that it has not heard of yet.
-  if (!made.ok()) stop->wait_until_set(kNewsLimit);
+  if (!made.ok() && made.status().code() != rondeAborted) lost->wait_until_set(kNewsLimit);
   before.control->watch_losses(nullptr);
-  if (!made.ok() && stop->is_set()) return stop->first();
+  if (lost->is_set()) return lost->first();
+  if (stop->is_set()) return stop->first();
   return made;
 }
 
@@ -47,11 +51,15 @@ Result<std::unique_ptr<Communicator>> make_successor(Process& process, const Pre
   const std::shared_ptr<FailureState> stop = options.stop;
   RendezvousOptions stoppable = meeting;
   stoppable.stop = &stop->flag();
+  StartAgreement everywhere(before, without);
   const Result<Succession> agreed = agree_on_succession(process.loop(), before, without, stoppable, deadline);
   auto made = agreed.ok() ? start_successor(process, before, *agreed, std::move(options), meeting, deadline)
                           : Result<std::unique_ptr<Communicator>>(agreed.status());
-  const Status all = agree_on_start(before, without, agreed, made.status(), deadline, &stop->flag());
-  if (!all.ok()) made = all;
+  if (!made.ok()) {
+    everywhere.refuse(made.status());
+  } else if (const Status all = everywhere.reach(agreed->members, deadline, &stop->flag()); !all.ok()) {
+    made = all;
+  }
   before.turn->end();
   return made;
 }

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 
+#include "base/log.h"
 #include "bootstrap/messages.h"
 
 namespace ronde {
@@ -53,7 +55,8 @@ Result<Succession> agree_on_succession(EventLoop& loop, const Predecessor& prede
     return public_part(id);
   };
   RONDE_ASSIGN(const ShrinkDecision decision,
-               predecessor.control->shrink(without, make_meeting, deadline, meeting.stop));
+               predecessor.control->shrink({without, make_meeting, "all ranks that are left must call it"}, deadline,
+                                           meeting.stop));
   RONDE_TRY(decision.status);
   Succession succession;
   succession.members = decision.members;
@@ -72,27 +75,38 @@ Status ended_meanwhile(uint32_t rank) {
                                      rank)};
 }
 
-Status agree_on_start(const Predecessor& predecessor, const std::set<uint32_t>& without,
-                      const Result<Succession>& agreed, const Status& started, Deadline deadline,
-                      const OnceFlag* stop) {
-  if (!started.ok()) {
-    const bool aborted = started.code() == rondeAborted;  // by its user: no cause of the others
-    predecessor.control->refuse_shrink(
-        without, aborted
-                     ? Status(rondeRemoteError, fmt::format("rank {} has given up rondeCommShrink", predecessor.rank))
-                     : started);
-    return started;
+StartAgreement::~StartAgreement() {
+  try {
+    if (!said_) refuse({rondeSystemError, "out of memory"});
+  } catch (const std::exception& error) {
+    log::warn("rank {} of the communicator before cannot tell that it has not started: {}", predecessor_.rank,
+              error.what());
   }
-  std::set<uint32_t> others;
-  for (uint32_t rank = 0; rank < predecessor.nranks; ++rank) others.insert(rank);
-  for (const uint32_t member : agreed->members) others.erase(member);
-  const auto no_place = []() -> Result<Bytes> { return Bytes(); };
-  RONDE_ASSIGN(const ShrinkDecision decision, predecessor.control->shrink(others, no_place, deadline, stop));
+}
+
+Status StartAgreement::reach(const std::vector<uint32_t>& members, Deadline deadline, const OnceFlag* stop) {
+  ShrinkRequest request;
+  for (uint32_t rank = 0; rank < predecessor_.nranks; ++rank) request.without.insert(rank);
+  for (const uint32_t member : members) request.without.erase(member);
+  request.make_meeting = [] { return Bytes(); };
+  request.missing_means = "the new communicator has not started there";
+  said_ = true;
+  RONDE_ASSIGN(const ShrinkDecision decision, predecessor_.control->shrink(request, deadline, stop));
   RONDE_TRY(decision.status);
-  for (const uint32_t member : agreed->members) {
+  for (const uint32_t member : members) {
     if (!std::binary_search(decision.members.begin(), decision.members.end(), member)) return ended_meanwhile(member);
   }
   return {};
+}
+
+void StartAgreement::refuse(const Status& why) {
+  Status told(rondeRemoteError,
+              fmt::format("rank {} could not start the new communicator: {}", predecessor_.rank, why.message()));
+  if (why.code() == rondePeerLost) told = why;  // says who
+  if (why.code() == rondeAborted)
+    told = {rondeRemoteError, fmt::format("rank {} has given up rondeCommShrink", predecessor_.rank)};
+  said_ = true;
+  predecessor_.control->refuse_shrink(without_, told);
 }
 
 }  // namespace ronde

@@ -40,18 +40,33 @@ struct Succession {
   int rank = 0;                   // of this process
 };
 
-// See Control::shrink. meeting: for the rank in whose process the others meet.
+// The first agreement: see Control::shrink. meeting: for the rank in whose process the others meet.
 Result<Succession> agree_on_succession(EventLoop& loop, const Predecessor& predecessor,
                                        const std::set<uint32_t>& without, const RendezvousOptions& meeting,
                                        Deadline deadline);
 
-// Of a rank that has ended between the two agreements.
+// Of a rank that has ended between the two.
 [[nodiscard]] Status ended_meanwhile(uint32_t rank);
 
-// Whether the communicator has started on all members: then all go on with it, else none does. After each agreement on a
-// succession, also on one that failed (`agreed`); started: what the start has come to on this rank, which is returned if it
-// is no success.
-Status agree_on_start(const Predecessor& predecessor, const std::set<uint32_t>& without,
-                      const Result<Succession>& agreed, const Status& started, Deadline deadline, const OnceFlag* stop);
+// The second agreement, which follows each first one, however that has ended: whether the new communicator has started on all
+// its members. Then all go on with it, else none does. One that is left without having been asked refuses.
+class StartAgreement {
+ public:
+  StartAgreement(const Predecessor& predecessor, const std::set<uint32_t>& without)
+      : predecessor_(predecessor), without_(without) {}
+  ~StartAgreement();
+  StartAgreement(const StartAgreement&) = delete;
+  StartAgreement& operator=(const StartAgreement&) = delete;
+
+  // It has started here. An error: not everywhere.
+  Status reach(const std::vector<uint32_t>& members, Deadline deadline, const OnceFlag* stop);
+  // It has not; why.
+  void refuse(const Status& why);
+
+ private:
+  const Predecessor& predecessor_;
+  const std::set<uint32_t>& without_;
+  bool said_ = false;
+};
 
 }  // namespace ronde

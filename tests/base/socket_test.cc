@@ -1,6 +1,7 @@
 #include "base/socket.h"
 
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 
 #include <catch2/catch.hpp>
@@ -126,6 +127,24 @@ TEST_CASE("Interfaces are chosen by name and family") {
     const auto excluded = local_addresses("^lo", 0);
     REQUIRE(excluded.ok());
     CHECK(*excluded == *automatic);
+  }
+}
+
+TEST_CASE("An idle connection ends after its limit at the earliest, and a fifth or a few seconds later at most") {
+  const Result<Listener> listener = listen_tcp(SocketAddress::parse("127.0.0.1", 0), 0);
+  REQUIRE(listener.ok());
+  const int fd = listener->fd.get();
+  for (const int limit : {5, 9, 10, 14, 600}) {
+    set_silent_limit(fd, std::chrono::seconds(limit));
+    const auto option = [fd](int name) {
+      int value = 0;
+      socklen_t size = sizeof value;
+      REQUIRE(getsockopt(fd, IPPROTO_TCP, name, &value, &size) == 0);
+      return value;
+    };
+    const int silence = option(TCP_KEEPIDLE) + option(TCP_KEEPCNT) * option(TCP_KEEPINTVL);
+    CHECK(silence >= limit);
+    CHECK(silence <= limit + limit / 5 + 6);
   }
 }
 

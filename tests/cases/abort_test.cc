@@ -15,7 +15,7 @@
 
 #include "cases/support/child.h"
 #include "cases/support/ranks.h"
-#include "support/seeds.h"
+#include "support/how_many.h"
 
 namespace ronde::cases {
 namespace {
@@ -219,7 +219,7 @@ TEST_CASE("case_14_destroy_during_init: it ends the start") {
 }
 
 TEST_CASE("case_14_abort_at_any_moment: during the start, after it, during an operation") {
-  const auto seeds = static_cast<uint32_t>(testing::number_of_seeds(12));
+  const auto seeds = static_cast<uint32_t>(testing::how_many("TEST_ABORTS", 12));
   // Beside other tests, and with sanitizers, the machine's other work counts.
   const auto limit = seeds > 100 ? seconds(1) : seconds(5);
   for (const Kind& kind : kKinds) {

@@ -7,8 +7,8 @@ and go on with a smaller communicator.
 Goes round over 4 and 8 ranks, shm and tcp, without and with two sleeping children of each rank. Most ranks are killed
 inside an operation (the killer stops the rank and looks at its black box first), a fifth in start-up or while they destroy
 the communicator; of some jobs a second one once the first survivor has noticed, which is while the ranks agree on who is
-left, start the new communicator, or have just begun to use it. Only processes of the jobs are killed. A death during start-up ends the start on all ranks; one during
-destroy ends nothing, or is an error that names the rank.
+left, start the new communicator, or have just begun to use it. Only processes of the jobs are killed. A death during
+start-up ends the start on all ranks; one during destroy ends nothing, or is an error that names the rank.
 """
 import collections
 import itertools
@@ -29,6 +29,7 @@ DETECTION_S = 2.0    # from the kill to the error on every survivor
 SHRUNK_S = 5.0       # from the kill to the first right result of the smaller communicator
 PERIOD_S = 1.0       # a rank is killed within this time after all are ready
 SECOND_S = 0.02      # at most so long after the first survivor has noticed the second one is killed
+AGAIN = ("6", "100")  # rondeRemoteError, rondePeerLost: how a shrink fails when another rank dies
 OPERATIONS = "300"   # before a job destroys its communicator, where that is the moment
 WAYS = list(itertools.product((4, 8), ("shm", "tcp"), (0, 2)))
 
@@ -144,12 +145,16 @@ def check_shrunk(job, survivors, victim, killed):
     return max(detections), max(shrunk)
 
 
-def check_twice(job, survivors, killed):
+def check_twice(job, survivors, second, killed):
     """However far the first shrink had come, all have ended up in one communicator."""
     for rank in survivors:
         lines = job.lines(rank)
         assert "ended" in lines and job.processes[rank].returncode == 0, f"rank {rank} has not ended well"
-        assert lines["shrunk"][1] == str(len(survivors)), f"rank {rank} goes on as one of {lines['shrunk'][1]}"
+        number = lines.get("shrunk", (0, "none"))[1]
+        assert number == str(len(survivors)), f"rank {rank} goes on as one of {number}"
+        if "again" in lines:
+            text = lines["again"][1]
+            assert f"rank {second} " in text and text.split()[0] in AGAIN, f"rank {rank} calls again after: {text}"
     shrunk = max(job.lines(rank)["shrunk"][0] for rank in survivors) - killed
     assert shrunk <= SHRUNK_S, f"shrunk after {shrunk:.3f} s"
 
@@ -184,7 +189,7 @@ def kill_one(program, status, way, phase, number, chance):
             if phase == "operation":
                 times = check_shrunk(job, survivors, victim, killed)
             elif phase == "twice":
-                check_twice(job, survivors, killed)
+                check_twice(job, survivors, second, killed)
             elif phase == "start-up":
                 check_start_up(job, survivors, victim)
             else:

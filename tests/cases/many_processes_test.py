@@ -6,6 +6,7 @@
 A rank's connections must grow like the logarithm of the number of ranks.
 """
 import math
+import re
 import statistics
 import sys
 import time
@@ -26,7 +27,7 @@ def main():
         ended = jobs.run_ranks([program, "1"], nranks, {"RONDE_TRANSPORT": "tcp"}, 60)
         seconds.append(time.monotonic() - begin - PAUSE_S)
         assert not any(code for code, _ in ended), ended
-        files = [int(text.split()[1]) for _, text in ended]
+        files = [int(re.search(r"^1 (\d+) ", text, re.MULTILINE)[1]) for _, text in ended]
         assert max(files) <= neighbours + 2 + BESIDE_CONNECTIONS, f"open files by rank: {files}"
     print(f"{nranks} processes: {statistics.median(seconds):.2f} s (median of {times}) to start all, reduce and end; "
           f"{min(files)} to {max(files)} open files each, for {neighbours} control neighbours at most")

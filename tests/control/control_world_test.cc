@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "support/seeds.h"
+#include "support/how_many.h"
 
 namespace ronde::testing {
 namespace {
@@ -23,7 +23,7 @@ ControlWorldOptions options_of(uint64_t seed) {
 TEST_CASE("simulated worlds: no rank waits for ever, is blamed wrongly, or hears of a failure without a cause") {
   ControlWorld::Counts sum;
   int fewest_faults = 1000;
-  for (uint64_t seed = 1; seed <= number_of_seeds(400); ++seed) {
+  for (uint64_t seed = 1; seed <= how_many("TEST_SEEDS", 400); ++seed) {
     ControlWorld world(options_of(seed));
     world.run();
     INFO(fmt::format("{}", fmt::join(world.history(), "\n")));
@@ -43,7 +43,7 @@ TEST_CASE("simulated worlds: no rank waits for ever, is blamed wrongly, or hears
 
 TEST_CASE("simulated worlds: the ranks that are left agree on who goes on") {
   int decisions = 0;
-  for (uint64_t seed = 1; seed <= number_of_seeds(400); ++seed) {
+  for (uint64_t seed = 1; seed <= how_many("TEST_SEEDS", 400); ++seed) {
     ControlWorldOptions options = options_of(seed);
     options.shrinks = true;
     options.gives_up = seed % 2 == 0;

@@ -4,8 +4,8 @@
     silent_test.py lost ALLREDUCE_PERF [LIMIT]
     silent_test.py back ALLREDUCE_PERF [TIMES]
 
-lost: all packets of one host are dropped for good. All others get an error after LIMIT (RONDE_SILENT_TIMEOUT, 10) to half
-      as much again that names a rank there, also those that have nothing in common with it, and also while rank 0 is
+lost: all packets of one host are dropped for good. All others get an error after LIMIT (RONDE_SILENT_TIMEOUT, 10) to 5 s
+      more that names a rank there, also those that have nothing in common with it, and also while rank 0 is
       stopped.
 back: the link is down for 5 s, TIMES times; after the first of several it is up for 2 s only, 10 s else. No error; the loop
       goes on within 15 s and all results are right. No warning either, unless the 2 s were missed (TCP repeats itself ever
@@ -94,12 +94,12 @@ def lost(perf, limit="10"):
                     said = ranks.text(rank, "err")
                     print(f"rank {rank}{', rank 0 stopped' if stops_root else ''}: {took:.1f} s: {said.strip()}", flush=True)
                     assert process.returncode not in (0, -9), f"rank {rank}: exit code {process.returncode}"
-                    assert float(limit) - 0.5 < took < 1.5 * float(limit), f"rank {rank} heard of it after {took:.1f} s"
+                    assert float(limit) - 0.5 < took < float(limit) + 5, f"rank {rank} heard of it after {took:.1f} s"
                     assert f"rank {SILENT_RANK} (" in said and "is silent" in said, f"rank {rank}: {said}"
                 # The host that was cut off has lost all others.
                 ranks.processes[SILENT_RANK].wait(30)
                 assert "is silent" in ranks.text(SILENT_RANK, "err"), ranks.text(SILENT_RANK, "err")
-                assert time.monotonic() - start < 1.5 * float(limit) + 1
+                assert time.monotonic() - start < float(limit) + 6
             finally:
                 ranks.end()
 

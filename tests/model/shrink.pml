@@ -4,13 +4,16 @@
 
    Every two ranks have a connection, as up to four have; it keeps the order, and its end is seen after all that was said on
    it. Only what was decided is passed on by others, so more is lost than in the code. Nothing is asked twice: that repairs
-   answers lost on their way through a third rank. A death is seen only if there is one.
+   answers lost on their way through a third rank. A death is seen only if there is one. With LEAVES a rank may leave once it
+   has decided, as one does for the new communicator: it has passed on what was decided, answers no more, and lives.
 
    Faults to plant, each of which must be found:
      NO_PROMISE            a rank takes what was decided under a lower ballot than it has promised to
-     SILENT_ABOUT_DECISION a rank that is asked does not say what it has heard decided
+     SILENT_ABOUT_DECISION a rank that is asked does not say what it has heard decided (with DEAF_TO_LOWER: either is enough
+                           while nobody leaves)
      NOT_PASSED_ON         what was decided is told by the rank that decides, and not passed on
-     ONE_IS_ENOUGH         who asks decides with the first answer */
+     ONE_IS_ENOUGH         who asks decides with the first answer
+     DEAF_TO_LOWER         who has promised a higher ballot does not keep what was decided under a lower one (with LEAVES) */
 
 #ifndef RANKS
 #define RANKS 3
@@ -28,8 +31,9 @@ mtype = { question, answer, commit };
 
 /* number: a ballot, round * RANKS + rank; set: of ranks that are out; what: that was decided, named by the ballot under which
    it was first; 0: nothing. */
-chan wire[RANKS * RANKS] = [5] of { mtype, byte /* number */, byte /* set */, byte /* what */ };
-bit dead[RANKS];
+chan wire[RANKS * RANKS] = [7] of { mtype, byte /* number */, byte /* set */, byte /* what */ };
+bit dead[RANKS]; /* or has left */
+bit left[RANKS];
 byte deaths;
 byte allowed; /* deaths in this run: so that a rank that waits for ever is not helped by one */
 byte decided[RANKS];
@@ -77,7 +81,7 @@ inline decide(what) {
   at = 0;
   do
   :: at < RANKS ->
-     assert(dead[at] || decided[at] == 0 || decided[at] == what);
+     assert((dead[at] && !left[at]) || decided[at] == 0 || decided[at] == what);
      at++
   :: else -> break
   od;
@@ -94,7 +98,7 @@ inline decide(what) {
 
 proctype rank(byte me) {
   bit begun, asking;
-  byte gone, out, promised, ballot, answered, heard;
+  byte gone, out, promised, ballot, answered, heard, overheard, overheard_number;
   byte waiting = NOBODY; /* whose question came before this rank had begun */
   byte waiting_number, waiting_set;
   byte from, number, set, what, at, told;
@@ -114,6 +118,14 @@ end_again:
        :: else -> skip
        fi
      }
+#ifdef LEAVES
+  :: atomic {
+       decided[me] != 0 ->
+       left[me] = 1;
+       deaths--; /* none of those that are allowed */
+       goto dies
+     }
+#endif
   :: ASKS ->
      asking = 1;
      ballot = (promised / RANKS + 1) * RANKS + me;
@@ -123,6 +135,7 @@ end_again:
      atomic {
        if
        :: heard != 0 -> skip
+       :: heard == 0 && overheard != 0 -> heard = overheard
        :: else ->
           heard = ballot;
           members[ballot] = ALL & ~out
@@ -216,6 +229,17 @@ hears:
        :: ACTIVE -> decide(what); goto passes_on
 #else
        :: ACTIVE && number >= promised -> decide(what); goto passes_on
+       :: ACTIVE && number < promised ->
+#ifndef DEAF_TO_LOWER
+          if
+          :: overheard_number < number ->
+             overheard = what;
+             overheard_number = number;
+             goto passes_on
+          :: else -> skip
+          fi
+#endif
+          skip
 #endif
        :: else -> skip
        fi
@@ -233,7 +257,7 @@ dies:
   atomic {
     dead[me] = 1;
     deaths++;
-    begun = 0; asking = 0; gone = 0; out = 0; promised = 0; ballot = 0; answered = 0; heard = 0; waiting = 0;
+    overheard = 0; overheard_number = 0; begun = 0; asking = 0; gone = 0; out = 0; promised = 0; ballot = 0; answered = 0; heard = 0; waiting = 0;
     waiting_number = 0; waiting_set = 0; from = 0; number = 0; set = 0; what = 0; at = 0; told = 0
   };
 end_dead:

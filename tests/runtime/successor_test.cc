@@ -36,10 +36,14 @@ class World {
     meeting.socket_ifname = "lo";
     return agree_on_succession(loop_, befores_[rank], without, meeting, limit());
   }
-  [[nodiscard]] Status start(uint32_t rank, const std::set<uint32_t>& without, const Result<Succession>& agreed,
+  [[nodiscard]] Status start(uint32_t rank, const std::set<uint32_t>& without, const Succession& agreed,
                              const Status& started) const {
-    return agree_on_start(befores_[rank], without, agreed, started, limit(), nullptr);
+    StartAgreement everywhere(befores_[rank], without);
+    if (started.ok()) return everywhere.reach(agreed.members, limit(), nullptr);
+    everywhere.refuse(started);
+    return started;
   }
+  [[nodiscard]] const Predecessor& before(uint32_t rank) const { return befores_[rank]; }
   void die(uint32_t rank) { befores_[rank].control.reset(); }
 
   template <typename Step>
@@ -66,7 +70,7 @@ TEST_CASE("what has started on all that are left is what all go on with") {
     const Result<Succession> agreed = world.agree(rank, {});
     if (!agreed.ok()) return agreed.status();
     if (agreed->members != std::vector<uint32_t>{0, 1, 3}) return {rondeInternalError, "other members"};
-    return world.start(rank, {}, agreed, Status());
+    return world.start(rank, {}, *agreed, Status());
   });
   for (const Status& result : results) CHECK(result.message() == "");
 }
@@ -77,15 +81,16 @@ TEST_CASE("what has not started on one rank nobody goes on with, and all can try
   const auto results = World::each({1, 2, 3}, [&](uint32_t rank) -> Status {
     const Result<Succession> agreed = world.agree(rank, without);
     if (!agreed.ok()) return agreed.status();
-    return world.start(rank, without, agreed, rank == 3 ? Status(rondeTimedOut, "no way to rank 1") : Status());
+    return world.start(rank, without, *agreed, rank == 3 ? Status(rondeTimedOut, "no way to rank 1") : Status());
   });
-  for (const uint32_t rank : {1, 2, 3}) {
-    CHECK(results[rank].code() == rondeTimedOut);
-    CHECK(results[rank].message() == "no way to rank 1");
+  CHECK(results[3].code() == rondeTimedOut);
+  for (const uint32_t rank : {1, 2}) {
+    CHECK(results[rank].code() == rondeRemoteError);
+    CHECK(results[rank].message() == "rank 3 could not start the new communicator: no way to rank 1");
   }
   for (const Status& again : World::each({1, 2, 3}, [&](uint32_t rank) -> Status {
          const Result<Succession> agreed = world.agree(rank, without);
-         return agreed.ok() ? world.start(rank, without, agreed, Status()) : agreed.status();
+         return agreed.ok() ? world.start(rank, without, *agreed, Status()) : agreed.status();
        }))
     CHECK(again.message() == "");
 }
@@ -98,7 +103,7 @@ TEST_CASE("a rank that dies between the start and the word about it takes the st
       if (rank == 0) world.die(0);
       return agreed.status();
     }
-    return world.start(rank, {}, agreed, Status());
+    return world.start(rank, {}, *agreed, Status());
   });
   CHECK(results[0].message() == "");
   for (const uint32_t rank : {1, 2, 3}) {
@@ -107,12 +112,33 @@ TEST_CASE("a rank that dies between the start and the word about it takes the st
   }
 }
 
+TEST_CASE("a rank that is thrown out of its start refuses, and is in step with the others afterwards") {
+  World world;
+  const auto results = World::each({0, 1, 2, 3}, [&](uint32_t rank) -> Status {
+    const Result<Succession> agreed = world.agree(rank, {});
+    if (!agreed.ok()) return agreed.status();
+    if (rank == 2) {
+      const std::set<uint32_t> without;
+      const StartAgreement left(world.before(rank), without);  // as by an exception
+      return {};
+    }
+    return world.start(rank, {}, *agreed, Status());
+  });
+  for (const uint32_t rank : {0, 1, 3})
+    CHECK_THAT(results[rank].message(), Catch::StartsWith("rank 2 could not start"));
+  for (const Status& again : World::each({0, 1, 2, 3}, [&](uint32_t rank) -> Status {
+         const Result<Succession> agreed = world.agree(rank, {});
+         return agreed.ok() ? world.start(rank, {}, *agreed, Status()) : agreed.status();
+       }))
+    CHECK(again.message() == "");
+}
+
 TEST_CASE("a rank whose user has aborted says that it has given up") {
   World world;
   const auto results = World::each({0, 1, 2, 3}, [&](uint32_t rank) -> Status {
     const Result<Succession> agreed = world.agree(rank, {});
     if (!agreed.ok()) return agreed.status();
-    return world.start(rank, {}, agreed, rank == 1 ? Status(rondeAborted, "by its user") : Status());
+    return world.start(rank, {}, *agreed, rank == 1 ? Status(rondeAborted, "by its user") : Status());
   });
   for (const uint32_t rank : {0, 2, 3}) {
     CHECK(results[rank].code() == rondeRemoteError);

@@ -218,14 +218,14 @@ void ControlWorld::heard_failure(uint32_t rank) {
 }
 
 void ControlWorld::destroy_later(uint32_t rank) {
-  in(real(0.01, 4), [this, rank] {
-    when_it_runs(rank, [this, rank] {
-      ranks_[rank]->machine->leave(ranks_[rank]->begun);
-      serve(rank);
-      ranks_[rank]->left = true;
-      shrink_news_ = now_;
-    });
-  });
+  in(real(0.01, 4), [this, rank] { when_it_runs(rank, [this, rank] { leave_now(rank); }); });
+}
+
+void ControlWorld::leave_now(uint32_t rank) {
+  ranks_[rank]->machine->leave(ranks_[rank]->begun);
+  serve(rank);
+  ranks_[rank]->left = true;
+  shrink_news_ = now_;
 }
 
 CallNote ControlWorld::call_of(uint32_t rank, uint32_t sequence) const {

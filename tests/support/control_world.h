@@ -97,11 +97,12 @@ class ControlWorld {
   void complete_if_all_have_begun(uint32_t sequence);
   void heard_failure(uint32_t rank);
   void destroy_later(uint32_t rank);
+  void leave_now(uint32_t rank);
 
   // Shrinks.
   void begin_shrink_later(uint32_t rank);
   void give_up_later(uint32_t rank);
-  void refuse_start(uint32_t rank);
+  std::optional<Status> refusal_of(uint32_t rank);
   bool dies_in_shrink(uint32_t rank, const Message& said);
   void look_at_shrink(uint32_t rank);
   void decided(uint32_t rank, const ShrinkDecision& decision);
@@ -137,8 +138,9 @@ class ControlWorld {
   std::optional<Time> expected_by_;  // all must have heard of a failure
   Time expected_slack_{};
   int faults_ = 0;
-  int deaths_in_shrinks_ = 0;  // that are still to come
-  Time shrink_news_{};         // when something came about that a shrink may wait for
+  int deaths_in_shrinks_ = 0;                     // that are still to come
+  std::map<size_t, std::set<uint32_t>> refused_;  // by number of the agreement, from 0
+  Time shrink_news_{};                            // when something came about that a shrink may wait for
   uint32_t meetings_ = 0;
   std::optional<std::pair<uint32_t, uint32_t>> dropped_word_;  // origin, number
   uint32_t deaf_ = 0;

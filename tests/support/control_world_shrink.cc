@@ -19,22 +19,26 @@ Bytes bytes_of(const ShrinkDecision& decision) { return encode(ShrinkCommit{0, {
 void ControlWorld::begin_shrink_later(uint32_t rank) {
   in(real(0.001, 2.5), [this, rank] {
     when_it_runs(rank, [this, rank] {
+      Rank& state = *ranks_[rank];
       note(fmt::format("rank {} begins a shrink", rank));
-      ranks_[rank]->shrinks = true;
+      state.shrinks = true;
       shrink_news_ = now_;
-      ranks_[rank]->machine->begin_shrink({}, now_);
-      if (ranks_[rank]->starts && options_.gives_up && (ranks_[rank]->gave_up || one_in(12))) refuse_start(rank);
+      state.machine->begin_shrink({}, now_, refusal_of(rank));
       serve(rank);
       if (options_.gives_up && one_in(12)) give_up_later(rank);
     });
   });
 }
 
-// What it has started could not be; the others are not to go on with theirs.
-void ControlWorld::refuse_start(uint32_t rank) {
-  note(fmt::format("rank {} could not start", rank));
-  ranks_[rank]->gave_up = true;
-  ranks_[rank]->machine->give_up_shrink({rondeSystemError, fmt::format("rank {} could not start", rank)});
+// What it was to start could not be, or the agreement on it has failed: the others are not to go on with theirs.
+std::optional<Status> ControlWorld::refusal_of(uint32_t rank) {
+  Rank& state = *ranks_[rank];
+  if (!state.starts) return std::nullopt;
+  const bool can_start = state.decisions.back().status.ok() && !state.gave_up;
+  if (can_start && !(options_.gives_up && one_in(12))) return std::nullopt;
+  note(fmt::format("rank {} refuses", rank));
+  refused_[state.decisions.size()].insert(rank);
+  return Status(rondeSystemError, fmt::format("rank {} could not start", rank));
 }
 
 void ControlWorld::give_up_later(uint32_t rank) {
@@ -76,7 +80,8 @@ void ControlWorld::look_at_shrink(uint32_t rank) {
       ranks_[rank]->meeting_is_coming = false;
       Writer meeting;
       meeting.number(rank).number(++meetings_);
-      ranks_[rank]->machine->meet_at(one_in(20) ? Result<Bytes>(kNoPlace) : Result<Bytes>(meeting.take()));
+      const bool has_place = ranks_[rank]->starts || !one_in(20);
+      ranks_[rank]->machine->meet_at(has_place ? Result<Bytes>(meeting.take()) : Result<Bytes>(kNoPlace));
       serve(rank);
     });
   });
@@ -86,10 +91,22 @@ void ControlWorld::decided(uint32_t rank, const ShrinkDecision& decision) {
   Rank& state = *ranks_[rank];
   ++counts_.decisions;
   note(fmt::format("rank {} goes on as one of {}{}", rank, decision.members.size(), decision.status.message()));
+  const size_t number = state.decisions.size();
+  for (const uint32_t refuser : refused_[number]) {
+    if (decision.status.ok() && std::binary_search(decision.members.begin(), decision.members.end(), refuser))
+      violated(fmt::format("rank {} goes on with rank {}, which has refused", rank, refuser));
+  }
   state.decisions.push_back(decision);
-  if (decision.status.message() == kNoPlace.message()) return begin_shrink_later(rank);
-  // As after each agreement on who goes on: all ask once more, whether all have started.
-  decision.status.ok() && !std::exchange(state.starts, true) ? begin_shrink_later(rank) : destroy_later(rank);
+  // After each agreement on who goes on comes one on whether all have started; then all are content, or begin anew.
+  const bool second = std::exchange(state.starts, !state.starts);
+  const bool again = second && state.decisions[number - 1].status.message() == kNoPlace.message();
+  if (!second || again) {
+    begin_shrink_later(rank);
+  } else if (decision.status.ok() && one_in(3)) {
+    leave_now(rank);
+  } else {
+    destroy_later(rank);
+  }
   if (state.isolated) return;
   if (now_ > std::max({shrink_news_, impaired_until_, state.last_stop_end}) + kAgreement)
     violated(fmt::format("rank {} agrees too late", rank));

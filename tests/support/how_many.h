@@ -6,9 +6,9 @@
 
 namespace ronde::testing {
 
-// RONDE_TEST_SEEDS, where it is set; each seed is a run of its own.
-inline uint64_t number_of_seeds(uint64_t otherwise) {
-  const char* given = std::getenv("RONDE_TEST_SEEDS");
+// What the variable says, where it is set; each run has its number as its seed.
+inline uint64_t how_many(const char* variable, uint64_t otherwise) {
+  const char* given = std::getenv(variable);
   return given == nullptr ? otherwise : std::strtoull(given, nullptr, 10);
 }
 
