@@ -27,6 +27,9 @@ class Deadline {
     const auto left = std::chrono::ceil<Milliseconds>(time_ - now).count();
     return static_cast<int>(std::min<long long>(left, cap));
   }
+  [[nodiscard]] Deadline halfway(Time now) const {
+    return time_ == Time::max() || now >= time_ ? *this : Deadline(now + (time_ - now) / 2);
+  }
   [[nodiscard]] Deadline earlier(Deadline other) const { return Deadline(std::min(time_, other.time_)); }
 
  private:

@@ -96,7 +96,7 @@ bool send_with_descriptors(int socket, ByteView bytes, std::array<int, 2> descri
   return sent == static_cast<ssize_t>(bytes.size());
 }
 
-int receive_with_descriptors(int socket, std::span<std::byte> bytes, std::array<Fd, 2>& descriptors) {
+ReceiveOutcome receive_with_descriptors(int socket, std::span<std::byte> bytes, std::array<Fd, 2>& descriptors) {
   iovec part{bytes.data(), bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(kMostReceived * sizeof(int))] = {};
   msghdr message{};
@@ -121,9 +121,12 @@ int receive_with_descriptors(int socket, std::span<std::byte> bytes, std::array<
       }
     }
   }
-  if (received < 0 && errno == EAGAIN) return 0;
+  if (received < 0 && errno == EAGAIN) return ReceiveOutcome::not_yet;
+  // The kernel drops descriptors that find no place, without an error.
+  if (received >= 0 && (message.msg_flags & MSG_CTRUNC) != 0 && found < descriptors.size()) return ReceiveOutcome::full;
   for (size_t i = 0; i < std::min(found, descriptors.size()); ++i) descriptors[i] = std::move(owned[i]);
-  return received == static_cast<ssize_t>(bytes.size()) && found == descriptors.size() ? 1 : -1;
+  const bool complete = received == static_cast<ssize_t>(bytes.size()) && found == descriptors.size();
+  return complete ? ReceiveOutcome::received : ReceiveOutcome::refused;
 }
 
 }  // namespace ronde

@@ -26,8 +26,10 @@ bool same_user(int socket);
 // Sends the bytes with two descriptors attached, all or nothing; false with errno otherwise.
 bool send_with_descriptors(int socket, ByteView bytes, std::array<int, 2> descriptors);
 
-// Receives exactly `bytes.size()` bytes and the two descriptors that came with them. 1: done, 0: not yet, -1: refused
-// (closed, other size, no descriptors).
-int receive_with_descriptors(int socket, std::span<std::byte> bytes, std::array<Fd, 2>& descriptors);
+// refused: closed, other size, no descriptors. full: they came, and this process may not have so many; they are lost.
+enum class ReceiveOutcome { received, not_yet, refused, full };
+
+// Receives exactly `bytes.size()` bytes and the two descriptors that came with them.
+ReceiveOutcome receive_with_descriptors(int socket, std::span<std::byte> bytes, std::array<Fd, 2>& descriptors);
 
 }  // namespace ronde

@@ -120,10 +120,12 @@ void MemberMachine::advance(Time now) {
 void MemberMachine::time_out(Time now) {
   const std::string missing =
       missing_ ? ranks_text(*missing_) : "the other ranks (the meeting point did not tell which)";
-  const Status why(rondeTimedOut,
-                   fmt::format("rank {} waited {} in start-up ({}) for {}: not started, ended, or unable to reach {}? "
-                               "RONDE_INIT_TIMEOUT sets how many seconds start-up may take",
-                               join_.rank, waited_text(now), what_, missing, meeting_point_));
+  const std::string waited =
+      deadline_.passed(began_)
+          ? fmt::format("rank {} had no time left in start-up for what comes next ({})", join_.rank, what_)
+          : fmt::format("rank {} waited {} in start-up ({}) for {}: not started, ended, or unable to reach {}?",
+                        join_.rank, waited_text(now), what_, missing, meeting_point_);
+  const Status why(rondeTimedOut, waited + " RONDE_INIT_TIMEOUT sets how many seconds start-up may take");
   report(why);  // the others would take this rank's end for a failure of its own
 }
 

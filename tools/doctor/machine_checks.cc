@@ -51,7 +51,7 @@ Status hand_over(Segment& segment, int event_fd) {
   }
   Nonce token{};
   std::array<Fd, 2> descriptors;
-  if (receive_with_descriptors(receiver.get(), token, descriptors) != 1) {
+  if (receive_with_descriptors(receiver.get(), token, descriptors) != ReceiveOutcome::received) {
     return {rondeSystemError, "descriptors sent over a Unix socket do not arrive"};
   }
   return Segment::map(descriptors[0].get(), segment.layout(), token).status();

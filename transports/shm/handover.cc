@@ -18,7 +18,7 @@ constexpr int kStrangersAtMost = 64;
 constexpr Milliseconds kYoung{1000};  // a connection that has this long to prove itself does not give way to others
 constexpr int kPollMs = 50;
 
-enum class Step { more, finished, failed };
+enum class Step { more, finished, failed, full };  // full: this process may not open more files
 
 // Reads up to `size` bytes; 0: nothing yet, -1: closed or broken.
 ssize_t read_some(int socket, std::byte* target, size_t size) {
@@ -52,6 +52,7 @@ class Outgoing {
     if (!socket_.valid()) {
       const ConnectOutcome outcome = connect_abstract(candidate_.socket_name, socket_);
       if (outcome == ConnectOutcome::busy) return Step::more;
+      if (outcome == ConnectOutcome::refused && errno == EMFILE) return Step::full;
       if (outcome == ConnectOutcome::refused || !write_all(socket_.get(), client_.hello())) return Step::failed;
     }
     std::byte buffer[kAnswerBytes];
@@ -100,8 +101,12 @@ class Incoming {
     const bool meant = claim.role == Role::segment && claim.server_rank == static_cast<uint32_t>(own_rank_);
     if (server_.state() == ProofState::refused || !meant) return Step::failed;
     std::array<Fd, 2> descriptors;
-    const int outcome = receive_with_descriptors(socket_.get(), received_.token, descriptors);
-    if (outcome <= 0) return outcome == 0 ? Step::more : Step::failed;
+    switch (receive_with_descriptors(socket_.get(), received_.token, descriptors)) {
+      case ReceiveOutcome::not_yet: return Step::more;
+      case ReceiveOutcome::refused: return Step::failed;
+      case ReceiveOutcome::full: return Step::full;
+      case ReceiveOutcome::received: break;
+    }
     received_.rank = static_cast<int>(claim.client_rank);
     received_.memfd = std::move(descriptors[0]);
     received_.event = std::move(descriptors[1]);
@@ -137,6 +142,7 @@ class Handover {
       advance_outgoing();
       RONDE_TRY(accept_all());
       advance_incoming();
+      if (full_) return system_error("cannot exchange memory with a rank of this host", EMFILE);
       if (!outgoing_.empty() || !awaited_.empty()) wait(deadline);
     }
     return {};
@@ -149,6 +155,7 @@ class Handover {
     std::erase_if(outgoing_, [this](const std::unique_ptr<Outgoing>& connection) {
       const Step step = connection->advance();
       if (step == Step::failed) std::erase(awaited_, connection->rank());
+      full_ = full_ || step == Step::full;
       return step != Step::more;
     });
   }
@@ -160,7 +167,7 @@ class Handover {
         incoming_.erase(incoming_.begin());
       }
       Fd socket = Fd::make([&] { return ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); });
-      if (!socket.valid() && errno == EMFILE) return system_error("cannot take in a rank of this host", errno);
+      full_ = full_ || (!socket.valid() && errno == EMFILE);
       if (!socket.valid()) return {};
       Nonce nonce{};
       RONDE_TRY(random_bytes(nonce));
@@ -175,6 +182,7 @@ class Handover {
         Received received = connection->take();
         if (std::erase(awaited_, received.rank) > 0) received_.push_back(std::move(received));
       }
+      full_ = full_ || step == Step::full;
       return step != Step::more;
     });
   }
@@ -196,6 +204,7 @@ class Handover {
   std::vector<std::unique_ptr<Incoming>> incoming_;
   std::vector<int> awaited_;  // ranks whose memory has not come
   std::vector<Received> received_;
+  bool full_ = false;  // this process may not open more files
 };
 
 }  // namespace

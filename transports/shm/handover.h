@@ -36,7 +36,7 @@ struct Received {  // what a rank got
 };
 
 // Blocks until everything that can come has come, at most to the deadline, or until `stop` (may be null) is set. What did
-// not come is missing in the result.
+// not come is missing in the result. An error if this process may not open as many files.
 Result<std::vector<Received>> hand_over(const Offer& offer, int listener, const std::vector<Candidate>& candidates,
                                         const OnceFlag* stop, Deadline deadline);
 

@@ -68,8 +68,9 @@ class ShmEndpoint final : public MemoryEndpoint {
     const Offer offer{context().job,        context().secret,     context().rank,
                       own.segment->token(), own.segment->memfd(), own.doorbell->event_fd()};
     const std::vector<Candidate> candidates = candidates_among(peers);
-    RONDE_ASSIGN(std::vector<Received> all, hand_over(offer, listener_.get(), candidates, context().stop,
-                                                      deadline.earlier(Deadline::after(kHandoverLimit))));
+    // Half of the time at most: without shared memory the next transport needs some too.
+    const Deadline end = deadline.halfway(Clock::now()).earlier(Deadline::after(kHandoverLimit));
+    RONDE_ASSIGN(std::vector<Received> all, hand_over(offer, listener_.get(), candidates, context().stop, end));
     for (Received& received : all) {
       auto segment = cache_->map(received.memfd.get(), own.segment->layout(), received.token);
       if (!segment.ok()) {

@@ -1,0 +1,83 @@
+#include "transports/shm/handover.h"
+
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "base/unix_socket.h"
+
+namespace ronde {
+namespace {
+
+constexpr Milliseconds kLimit{60'000};  // never reached
+constexpr rlim_t kMostMore = 16;
+
+// So many files more than are open now; the number of an open file is below the limit.
+class FewMoreFiles {
+ public:
+  explicit FewMoreFiles(rlim_t more) {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    rlimit now = before_;
+    const Fd lowest_free(::eventfd(0, EFD_CLOEXEC));
+    now.rlim_cur = static_cast<rlim_t>(lowest_free.get()) + more;
+    setrlimit(RLIMIT_NOFILE, &now);
+  }
+  ~FewMoreFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
+  FewMoreFiles(const FewMoreFiles&) = delete;
+  FewMoreFiles& operator=(const FewMoreFiles&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+struct Side {
+  explicit Side(int number)
+      : name("ronde-test-handover-" + std::to_string(getpid()) + "-" + std::to_string(number)),
+        listener(std::move(*listen_abstract(name, 4))),
+        memory(::eventfd(0, EFD_CLOEXEC)),
+        event(::eventfd(0, EFD_CLOEXEC)),
+        offer{.job = 7, .rank = number, .memfd = memory.get(), .event_fd = event.get()} {}
+
+  Result<std::vector<Received>> run(const Side& other, OnceFlag& stop) const {
+    auto received = hand_over(offer, listener.get(), {{other.offer.rank, other.name}}, &stop, Deadline::after(kLimit));
+    if (!received.ok()) stop.set();  // as start-up does: the others hear of it
+    return received;
+  }
+
+  std::string name;
+  Fd listener;
+  Fd memory;
+  Fd event;
+  Offer offer;
+};
+
+}  // namespace
+
+TEST_CASE("shm: too few open files for the hand-over is an error that names the limit, at each point") {
+  const Side sides[] = {Side(0), Side(1)};
+  bool succeeded = false;
+  for (rlim_t more = 0; more <= kMostMore; ++more) {
+    CAPTURE(more);
+    OnceFlag stop;
+    const Status not_run(rondeInternalError, "has not run");
+    Result<std::vector<Received>> results[] = {not_run, not_run};
+    {
+      const FewMoreFiles limit(more);
+      std::thread other([&] { results[1] = sides[1].run(sides[0], stop); });
+      results[0] = sides[0].run(sides[1], stop);
+      other.join();
+    }
+    succeeded = results[0].ok() && results[1].ok();
+    CHECK(succeeded == (results[0].ok() && results[0]->size() == 1 && results[1].ok() && results[1]->size() == 1));
+    CHECK((more > 0 || !succeeded));
+    for (const auto& result : results) {
+      if (!result.ok()) CHECK(result.status().message().find("limit of open files is") != std::string::npos);
+    }
+  }
+  CHECK(succeeded);
+}
+
+}  // namespace ronde
