@@ -15,6 +15,8 @@ FEW, MANY = 2, 22
 ETHERNET_IP_TCP_BYTES = 14 + 20 + 20 + 12  # the last: the time stamp of TCP
 # A pure acknowledgement a data packet would be the most; delayed ones are half of that or less.
 TOLERANCE = 0.01
+HEADERS = ETHERNET_IP_TCP_BYTES / (GREATEST_MTU - 40)
+TRIES = 3
 
 
 def moved(hosts, launcher, slots, size, iterations):
@@ -32,17 +34,28 @@ def counted(report, ranks, name):
     return sum(row[name] + row[name + "_header"] for row in rows)
 
 
-def compare(hosts, launcher, slots, size):
+def ratios(hosts, launcher, slots, size):
+    """What the interface has moved by what the counters say: (sent, received)."""
     sent_few, received_few, _ = moved(hosts, launcher, slots, size, FEW)
     sent_many, received_many, report = moved(hosts, launcher, slots, size, MANY)
     operations = 2 * (MANY - FEW)  # out of place and in place
+    found = []
     for name, wire in (("sent", sent_many - sent_few), ("received", received_many - received_few)):
         expected = operations * counted(report, range(slots[0]), name)
-        headers = ETHERNET_IP_TCP_BYTES / (GREATEST_MTU - 40)
-        ratio = wire / expected
+        found.append(wire / expected)
         print(f"{'+'.join(map(str, slots))} ranks, {size}, {name}: interface {wire}, counters {expected}, "
-              f"ratio {ratio:.5f}, of which headers of full packets {headers:.5f}", flush=True)
-        assert 1 - 1e-9 <= ratio <= 1 + headers + TOLERANCE, f"{name}: {ratio}"
+              f"ratio {found[-1]:.5f}, of which headers of full packets {HEADERS:.5f}", flush=True)
+    return found
+
+
+def compare(hosts, launcher, slots, size):
+    """On a busy machine TCP sends again what is acknowledged late: more on the wire is measured again, less never."""
+    for left in reversed(range(TRIES)):
+        found = ratios(hosts, launcher, slots, size)
+        assert min(found) >= 1 - 1e-9, found
+        if max(found) <= 1 + HEADERS + TOLERANCE:
+            return
+        assert left, found
 
 
 if __name__ == "__main__":
