@@ -160,8 +160,7 @@ Status init_all(rondeComm_t* comms, int nranks, const int* devices) {
   warn_once_a_job(0);
   uint64_t job = 0;
   RONDE_TRY(random_bytes(std::as_writable_bytes(std::span(&job, 1))));
-  Secret secret{};
-  RONDE_TRY(random_bytes(secret));
+  RONDE_ASSIGN(const Secret secret, Secret::random());
   auto rendezvous = local_rendezvous(nranks);
   std::vector<GroupInit> inits;
   for (size_t rank = 0; rank < rendezvous.size(); ++rank) {
@@ -185,12 +184,15 @@ using ronde::api::check_ready;
 using ronde::api::guarded;
 using ronde::api::not_null;
 
+// The id is a copy, on the stack: it must not stay there.
 rondeResult_t rondeCommInitRank(rondeComm_t* comm, int nranks, rondeUniqueId id, int rank) {
+  const ronde::Wipe wipe(id.internal);
   return rondeCommInitRankConfig(comm, nranks, id, rank, nullptr);
 }
 
 rondeResult_t rondeCommInitRankConfig(rondeComm_t* comm, int nranks, rondeUniqueId id, int rank,
                                       rondeConfig_t* config) {
+  const ronde::Wipe wipe(id.internal);
   return guarded(
       [&] { return ronde::api::remembered_by_group(ronde::api::init_rank(comm, nranks, id, rank, config)); });
 }

@@ -84,7 +84,7 @@ rondeResult_t rondeGetUniqueId(rondeUniqueId* id) {
     ronde::RendezvousOptions options = ronde::api::rendezvous_options(settings);
     options.port = 0;  // RONDE_PORT is the job's first meeting point; the id tells where this one is
     RONDE_ASSIGN(const ronde::UniqueId made, ronde::start_root(process().loop(), options));
-    *id = made.pack();
+    made.pack_into(*id);
     return {};
   });
 }
@@ -93,7 +93,8 @@ rondeResult_t rondeUniqueIdToText(const rondeUniqueId* id, char* text) {
   return guarded([&]() -> Status {
     RONDE_TRY(not_null(id, "rondeUniqueIdToText", "id"));
     RONDE_TRY(not_null(text, "rondeUniqueIdToText", "text"));
-    const std::string form = ronde::id_to_text(*id);
+    std::string form = ronde::id_to_text(*id);
+    const ronde::Wipe wipe(form);
     std::memcpy(text, form.c_str(), form.size() + 1);
     return {};
   });
@@ -103,7 +104,8 @@ rondeResult_t rondeUniqueIdFromText(const char* text, rondeUniqueId* id) {
   return guarded([&]() -> Status {
     RONDE_TRY(not_null(text, "rondeUniqueIdFromText", "text"));
     RONDE_TRY(not_null(id, "rondeUniqueIdFromText", "id"));
-    RONDE_ASSIGN(*id, ronde::id_from_text(text));
+    RONDE_ASSIGN(const ronde::UniqueId read, ronde::id_from_text(text));
+    read.pack_into(*id);
     return {};
   });
 }
@@ -123,7 +125,7 @@ rondeResult_t rondeGetWorldFromEnv(rondeWorld_t* world, rondeUniqueId* id) {
     world->rank = found.world.rank;
     world->local_rank = found.world.local_rank;
     world->local_nranks = found.world.local_nranks;
-    *id = found.id;
+    found.id.pack_into(*id);
     return {};
   });
 }

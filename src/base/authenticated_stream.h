@@ -16,7 +16,7 @@ namespace ronde {
 struct Stream {
   Fd fd;
   Claim claim;
-  Secret session_key{};
+  Key session_key{};
 };
 
 // Tries the addresses in turn (each starts 250 ms after the one before, all go on together; the first that proves wins)

@@ -34,7 +34,7 @@ void require(bool worked) {
 
 }  // namespace
 
-Mac hmac_sha256_of_parts(const Secret& key, std::initializer_list<ByteView> parts) {
+Mac hmac_sha256_of_parts(ByteView key, std::initializer_list<ByteView> parts) {
   begin_openssl();
   const std::unique_ptr<EVP_MAC, FreeMac> algorithm(EVP_MAC_fetch(nullptr, "HMAC", nullptr));
   require(algorithm != nullptr);
@@ -54,7 +54,7 @@ Mac hmac_sha256_of_parts(const Secret& key, std::initializer_list<ByteView> part
   return mac;
 }
 
-Mac hmac_sha256(const Secret& key, ByteView message) { return hmac_sha256_of_parts(key, {message}); }
+Mac hmac_sha256(ByteView key, ByteView message) { return hmac_sha256_of_parts(key, {message}); }
 
 Digest sha256(ByteView message) {
   begin_openssl();

@@ -10,15 +10,15 @@
 
 namespace ronde {
 
-using Secret = std::array<std::byte, 32>;
+using Key = std::array<std::byte, 32>;
 using Mac = std::array<std::byte, 32>;
 using Digest = std::array<std::byte, 32>;
 using Nonce = std::array<std::byte, 32>;
 
 // Throws std::bad_alloc where OpenSSL has no memory or no SHA-256.
-[[nodiscard]] Mac hmac_sha256(const Secret& key, ByteView message);
+[[nodiscard]] Mac hmac_sha256(ByteView key, ByteView message);
 // The same over the parts one after the other, without copying them together.
-[[nodiscard]] Mac hmac_sha256_of_parts(const Secret& key, std::initializer_list<ByteView> parts);
+[[nodiscard]] Mac hmac_sha256_of_parts(ByteView key, std::initializer_list<ByteView> parts);
 // SHA-256. Throws like hmac_sha256.
 [[nodiscard]] Digest sha256(ByteView message);
 // Fails only if the system has no randomness.

@@ -14,7 +14,7 @@ constexpr size_t kAnswerMacOffset = 40;
 
 // The purpose is part of each MAC, so that none can stand for another.
 Mac mac_for(const Secret& secret, std::string_view purpose, ByteView hello, ByteView server_nonce) {
-  return hmac_sha256_of_parts(secret, {std::as_bytes(std::span(purpose)), hello, server_nonce});
+  return hmac_sha256_of_parts(secret.bytes(), {std::as_bytes(std::span(purpose)), hello, server_nonce});
 }
 
 template <size_t N>

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "base/crypto.h"
+#include "base/secret.h"
 
 namespace ronde {
 
@@ -53,7 +54,7 @@ class ProofClient {
   // After `proved`: what to send last.
   [[nodiscard]] ByteView proof() const { return proof_; }
   // A key that only the two sides know, for MACs on this connection. After `proved`.
-  [[nodiscard]] const Secret& session_key() const { return session_key_; }
+  [[nodiscard]] const Key& session_key() const { return session_key_; }
   [[nodiscard]] const char* refusal() const { return refusal_; }  // why, after `refused`
 
  private:
@@ -62,7 +63,7 @@ class ProofClient {
   std::array<std::byte, kAnswerBytes> answer_{};
   size_t answer_size_ = 0;
   Mac proof_{};
-  Secret session_key_{};
+  Key session_key_{};
   ProofState state_ = ProofState::more;
   const char* refusal_ = "";
 };
@@ -76,7 +77,7 @@ class ProofServer {
   [[nodiscard]] ByteView take_answer();
   [[nodiscard]] ProofState state() const { return state_; }
   [[nodiscard]] const Claim& claim() const { return claim_; }  // after `proved`
-  [[nodiscard]] const Secret& session_key() const { return session_key_; }
+  [[nodiscard]] const Key& session_key() const { return session_key_; }
   [[nodiscard]] const char* refusal() const { return refusal_; }
 
  private:
@@ -91,7 +92,7 @@ class ProofServer {
   std::array<std::byte, kAnswerBytes> answer_{};
   bool answer_ready_ = false;
   Claim claim_;
-  Secret session_key_{};
+  Key session_key_{};
   ProofState state_ = ProofState::more;
   const char* refusal_ = "";
 };

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -14,7 +15,7 @@
 namespace ronde {
 namespace {
 
-constexpr size_t kMostReceived = 4;  // descriptors with one message; the kernel closes what is more
+constexpr size_t kMostReceived = kMostDescriptors + 1;  // one too many is seen; the kernel closes what is more
 
 struct Address {
   sockaddr_un system{};
@@ -79,24 +80,25 @@ bool same_user(int socket) {
   return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
 }
 
-bool send_with_descriptors(int socket, ByteView bytes, std::array<int, 2> descriptors) {
+bool send_with_descriptors(int socket, ByteView bytes, std::span<const int> descriptors) {
   iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof descriptors)] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = control;
-  message.msg_controllen = sizeof control;
+  message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
   cmsghdr* header = CMSG_FIRSTHDR(&message);
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof descriptors);
-  std::memcpy(CMSG_DATA(header), descriptors.data(), sizeof descriptors);
+  header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+  std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
   const ssize_t sent = retry_interrupted([&] { return ::sendmsg(socket, &message, MSG_NOSIGNAL); });
   return sent == static_cast<ssize_t>(bytes.size());
 }
 
-ReceiveOutcome receive_with_descriptors(int socket, std::span<std::byte> bytes, std::array<Fd, 2>& descriptors) {
+ReceiveOutcome receive_with_descriptors(int socket, std::span<std::byte> bytes, std::span<Fd> descriptors,
+                                        size_t optional) {
   iovec part{bytes.data(), bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(kMostReceived * sizeof(int))] = {};
   msghdr message{};
@@ -123,9 +125,11 @@ ReceiveOutcome receive_with_descriptors(int socket, std::span<std::byte> bytes, 
   }
   if (received < 0 && errno == EAGAIN) return ReceiveOutcome::not_yet;
   // The kernel drops descriptors that find no place, without an error.
-  if (received >= 0 && (message.msg_flags & MSG_CTRUNC) != 0 && found < descriptors.size()) return ReceiveOutcome::full;
+  if (received >= 0 && (message.msg_flags & MSG_CTRUNC) != 0 && found < kMostReceived)
+    return ReceiveOutcome::full;
   for (size_t i = 0; i < std::min(found, descriptors.size()); ++i) descriptors[i] = std::move(owned[i]);
-  const bool complete = received == static_cast<ssize_t>(bytes.size()) && found == descriptors.size();
+  const bool enough = found + optional >= descriptors.size() && found <= descriptors.size();
+  const bool complete = received == static_cast<ssize_t>(bytes.size()) && enough;
   return complete ? ReceiveOutcome::received : ReceiveOutcome::refused;
 }
 

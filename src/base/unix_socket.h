@@ -2,7 +2,7 @@
 // user and host name namespaces. All sockets are non-blocking and close-on-exec.
 #pragma once
 
-#include <array>
+#include <span>
 #include <string>
 
 #include "base/fd.h"
@@ -23,13 +23,16 @@ ConnectOutcome connect_abstract(const std::string& name, Fd& socket);
 // True if the process at the other end belongs to this process's user.
 bool same_user(int socket);
 
-// Sends the bytes with two descriptors attached, all or nothing; false with errno otherwise.
-bool send_with_descriptors(int socket, ByteView bytes, std::array<int, 2> descriptors);
+inline constexpr size_t kMostDescriptors = 3;  // with one message
 
-// refused: closed, other size, no descriptors. full: they came, and this process may not have so many; they are lost.
+// Sends the bytes with the descriptors attached, all or nothing; false with errno otherwise.
+bool send_with_descriptors(int socket, ByteView bytes, std::span<const int> descriptors);
+
+// refused: closed, other size, other descriptors. full: they came, and this process may not have so many; they are lost.
 enum class ReceiveOutcome { received, not_yet, refused, full };
 
-// Receives exactly `bytes.size()` bytes and the two descriptors that came with them.
-ReceiveOutcome receive_with_descriptors(int socket, std::span<std::byte> bytes, std::array<Fd, 2>& descriptors);
+// Receives exactly `bytes.size()` bytes and the descriptors that came with them; the last `optional` of them need not come.
+ReceiveOutcome receive_with_descriptors(int socket, std::span<std::byte> bytes, std::span<Fd> descriptors,
+                                        size_t optional = 0);
 
 }  // namespace ronde

@@ -72,6 +72,13 @@ class Reader {
     raw(value.data(), N);
     return value;
   }
+  void skip(size_t size) {
+    if (size > left_.size()) {
+      fail();
+      return;
+    }
+    left_ = left_.subspan(size);
+  }
   [[nodiscard]] bool ok() const { return ok_; }
   // True if everything was read and nothing was missing.
   [[nodiscard]] bool complete() const { return ok_ && left_.empty(); }

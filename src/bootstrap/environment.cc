@@ -25,7 +25,7 @@ constexpr const char* kSeveralHosts =
 constexpr Milliseconds kDoubtfulLimit{2'000};
 
 // ronderun leaves the text of the id in a sealed file of memory.
-Result<rondeUniqueId> id_from_descriptor() {
+Result<UniqueId> id_from_descriptor() {
   if (!environment_variable("RONDE_ID_FD"))
     return Status(
         rondeInvalidUsage,
@@ -33,6 +33,7 @@ Result<rondeUniqueId> id_from_descriptor() {
         "hand set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT instead");
   RONDE_ASSIGN(const int fd, environment_number("RONDE_ID_FD", 0, INT_MAX));
   std::array<char, 2 * RONDE_UNIQUE_ID_TEXT_BYTES> text{};
+  const Wipe wipe(text);
   // pread: its position is shared with all processes that were handed the file.
   const ssize_t size = retry_interrupted([&] { return ::pread(fd, text.data(), text.size(), 0); });
   if (size < 0)
@@ -41,7 +42,7 @@ Result<rondeUniqueId> id_from_descriptor() {
         system_error(fmt::format("RONDE_ID_FD={}: cannot read the id that ronderun left there", fd), errno).message());
   // It holds the secret: no business of programs that this one starts.
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-  Result<rondeUniqueId> id = id_from_text({text.data(), static_cast<size_t>(size)});
+  Result<UniqueId> id = id_from_text({text.data(), static_cast<size_t>(size)});
   if (!id.ok()) return Status(rondeInvalidUsage, fmt::format("RONDE_ID_FD={}: {}", fd, id.status().message()));
   return id;
 }
@@ -66,7 +67,7 @@ Result<uint16_t> meeting_port(const RendezvousOptions& options) {
 }
 
 // Several hosts: every process derives the same id, and rank 0 listens where it says.
-Result<rondeUniqueId> derived_id(EventLoop& loop, const RendezvousOptions& options, const Launcher& launcher,
+Result<UniqueId> derived_id(EventLoop& loop, const RendezvousOptions& options, const Launcher& launcher,
                                  const std::string& master, uint64_t call) {
   if (call > 0)
     return Status(
@@ -83,14 +84,14 @@ Result<rondeUniqueId> derived_id(EventLoop& loop, const RendezvousOptions& optio
     id.addresses.insert(id.addresses.end(), own.begin(), own.end());
   }
   if (launcher.world.rank == 0) RONDE_TRY(start_root_for(loop, id, options));
-  return id.pack();
+  return id;
 }
 
-Result<rondeUniqueId> fetched_id(const RendezvousOptions& options, const Launcher& launcher, uint64_t call) {
+Result<UniqueId> fetched_id(const RendezvousOptions& options, const Launcher& launcher, uint64_t call) {
   // Settings that choose no interface here have most likely ended rank 0, too: it is not waited for as long.
   const Status interfaces = local_addresses(options.socket_ifname, options.socket_family).status();
   const Milliseconds limit = interfaces.ok() ? options.init_timeout : std::min(options.init_timeout, kDoubtfulLimit);
-  Result<rondeUniqueId> id = fetch_id(launcher.job, call, Deadline::after(limit));
+  Result<UniqueId> id = fetch_id(launcher.job, call, Deadline::after(limit));
   if (id.ok() || id.status().code() != rondeTimedOut) return id;
   if (!interfaces.ok()) return interfaces;
   return Status(rondeTimedOut, fmt::format("rank {} waited {:.1f} s (RONDE_INIT_TIMEOUT): {} {}", launcher.world.rank,
@@ -99,22 +100,18 @@ Result<rondeUniqueId> fetched_id(const RendezvousOptions& options, const Launche
 }
 
 // One host: rank 0 makes the id and hands it to the others.
-Result<rondeUniqueId> handed_out_id(EventLoop& loop, const RendezvousOptions& options, const Launcher& launcher,
+Result<UniqueId> handed_out_id(EventLoop& loop, const RendezvousOptions& options, const Launcher& launcher,
                                     uint64_t call) {
   if (launcher.world.rank != 0) return fetched_id(options, launcher, call);
   RONDE_ASSIGN(const UniqueId id, start_root(loop, options));
-  const rondeUniqueId packed = id.pack();
-  RONDE_TRY(hand_out_id(loop, launcher.job, call, packed, launcher.world.nranks - 1, options.init_timeout));
-  return packed;
+  RONDE_TRY(hand_out_id(loop, launcher.job, call, id, launcher.world.nranks - 1, options.init_timeout));
+  return id;
 }
 
-Result<rondeUniqueId> id_for(EventLoop& loop, const RendezvousOptions& options, const Launcher& launcher,
+Result<UniqueId> id_for(EventLoop& loop, const RendezvousOptions& options, const Launcher& launcher,
                              uint64_t call) {
   const World& world = launcher.world;
-  if (world.nranks == 1) {
-    RONDE_ASSIGN(const UniqueId id, start_root(loop, options));
-    return id.pack();
-  }
+  if (world.nranks == 1) return start_root(loop, options);
   const std::string master = environment_variable("MASTER_ADDR").value_or("");
   const bool has_secret = !options.secret_file.empty();
   bool several_hosts = launcher.several_hosts;
@@ -141,14 +138,14 @@ Result<WorldAndId> world_from_environment(EventLoop& loop, const RendezvousOptio
     launcher.world.local_nranks = 1;
   }
   if (!found || launcher.name != "ronderun") {
-    RONDE_ASSIGN(const rondeUniqueId id, id_for(loop, options, launcher, call));
+    RONDE_ASSIGN(const UniqueId id, id_for(loop, options, launcher, call));
     return WorldAndId{launcher.world, id};
   }
   if (call > 0)
     return Status(rondeInvalidUsage,
                   "ronderun hands one id to each process, and this one has got it; make further ones with "
                   "rondeGetUniqueId and hand them out over the first communicator");
-  RONDE_ASSIGN(const rondeUniqueId id, id_from_descriptor());
+  RONDE_ASSIGN(const UniqueId id, id_from_descriptor());
   return WorldAndId{launcher.world, id};
 }
 

@@ -19,7 +19,7 @@ struct World {
 // (rank 0 of a job without ronderun), and a helper source that hands the id to the other processes of the host.
 struct WorldAndId {
   World world;
-  rondeUniqueId id;
+  UniqueId id;
 };
 // `call`: how many calls the processes of this job have made before (0, 1, ...), equal in all of them: it keeps their ids
 // apart.

@@ -5,7 +5,7 @@
 namespace ronde {
 namespace {
 
-Mac frame_mac(const Secret& key, Direction direction, uint64_t counter, ByteView head, const Digest& digest) {
+Mac frame_mac(const Key& key, Direction direction, uint64_t counter, ByteView head, const Digest& digest) {
   Writer prefix;
   prefix.number(direction).number(counter);
   return hmac_sha256_of_parts(key, {prefix.view(), head, digest});

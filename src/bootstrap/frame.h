@@ -35,19 +35,19 @@ struct Frame {
 
 class FrameSealer {
  public:
-  FrameSealer(const Secret& session_key, Direction direction) : key_(session_key), direction_(direction) {}
+  FrameSealer(const Key& session_key, Direction direction) : key_(session_key), direction_(direction) {}
   // Messages have at most 2^32 - 1 bytes. Frames must be sent in the order in which they were sealed.
   [[nodiscard]] Frame seal(SharedMessage message);
 
  private:
-  Secret key_;
+  Key key_;
   Direction direction_;
   uint64_t counter_ = 0;
 };
 
 class FrameOpener {
  public:
-  FrameOpener(const Secret& session_key, Direction direction, size_t most_bytes)
+  FrameOpener(const Key& session_key, Direction direction, size_t most_bytes)
       : key_(session_key), direction_(direction), most_bytes_(most_bytes) {}
 
   // Takes bytes as they come and appends the messages that are complete and right. Memory grows with the bytes that
@@ -58,7 +58,7 @@ class FrameOpener {
  private:
   bool refuse(const char* why);
 
-  Secret key_;
+  Key key_;
   Direction direction_;
   size_t most_bytes_;
   uint64_t counter_ = 0;

@@ -27,7 +27,7 @@ constexpr int kLongestPoll = 60'000;
 
 // Names of jobs are of any length, so their hash stands for them.
 std::string socket_name(const std::string& job, uint64_t call) {
-  const Mac hash = hmac_sha256({}, std::as_bytes(std::span(job)));
+  const Digest hash = sha256(std::as_bytes(std::span(job)));
   std::string name = fmt::format("ronde-{}-{}-", geteuid(), call);
   for (size_t i = 0; i < 16; ++i) name += fmt::format("{:02x}", static_cast<unsigned>(hash[i]));
   return name;
@@ -35,7 +35,7 @@ std::string socket_name(const std::string& job, uint64_t call) {
 
 class IdServer final : public EventSource {
  public:
-  IdServer(Fd listener, Fd epoll, const rondeUniqueId& id, int others, Deadline until)
+  IdServer(Fd listener, Fd epoll, const UniqueId& id, int others, Deadline until)
       : listener_(std::move(listener)), epoll_(std::move(epoll)), id_(id), left_(others), until_(until) {
     listen_again();
   }
@@ -54,9 +54,12 @@ class IdServer final : public EventSource {
         log::info("refused to hand the id of this job to a process of another user");
         continue;
       }
+      rondeUniqueId packed{};
+      const Wipe wipe(packed.internal);
+      id_.pack_into(packed);
       // A new socket takes an id at once, or its other end is gone.
-      const auto sent = retry_interrupted([&] { return ::send(fd.get(), &id_, sizeof id_, MSG_NOSIGNAL); });
-      if (sent == static_cast<ssize_t>(sizeof id_)) --left_;
+      const auto sent = retry_interrupted([&] { return ::send(fd.get(), &packed, sizeof packed, MSG_NOSIGNAL); });
+      if (sent == static_cast<ssize_t>(sizeof packed)) --left_;
     }
     return left_ > 0 && !until_.passed(now);
   }
@@ -80,7 +83,7 @@ class IdServer final : public EventSource {
 
   const Fd listener_;
   const Fd epoll_;
-  const rondeUniqueId id_;
+  const UniqueId id_;
   int left_;
   bool told_error_ = false;
   Deadline paused_until_ = Deadline::never();
@@ -110,7 +113,7 @@ bool receive_id(int fd, rondeUniqueId& id, Deadline deadline) {
 
 }  // namespace
 
-Status hand_out_id(EventLoop& loop, const std::string& job, uint64_t call, const rondeUniqueId& id, int others,
+Status hand_out_id(EventLoop& loop, const std::string& job, uint64_t call, const UniqueId& id, int others,
                    Milliseconds limit) {
   Result<Fd> listener = listen_abstract(socket_name(job, call), SOMAXCONN);
   if (!listener.ok()) {
@@ -127,7 +130,7 @@ Status hand_out_id(EventLoop& loop, const std::string& job, uint64_t call, const
       std::make_shared<IdServer>(std::move(*listener), std::move(epoll), id, others, Deadline::after(limit)));
 }
 
-Result<rondeUniqueId> fetch_id(const std::string& job, uint64_t call, Deadline deadline) {
+Result<UniqueId> fetch_id(const std::string& job, uint64_t call, Deadline deadline) {
   const std::string name = socket_name(job, call);
   for (Milliseconds pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
     Fd fd;
@@ -135,8 +138,13 @@ Result<rondeUniqueId> fetch_id(const std::string& job, uint64_t call, Deadline d
     if (outcome == ConnectOutcome::connected) {
       if (!same_user(fd.get()))
         return Status(rondeInvalidUsage, "a process of another user poses as rank 0 of this job on this host");
-      rondeUniqueId id{};
-      if (receive_id(fd.get(), id, deadline.earlier(Deadline::after(kAnswerLimit)))) return id;
+      rondeUniqueId packed{};
+      const Wipe wipe(packed.internal);
+      if (receive_id(fd.get(), packed, deadline.earlier(Deadline::after(kAnswerLimit)))) {
+        Result<UniqueId> id = UniqueId::unpack(packed);
+        if (id.ok()) return id;
+        return Status(rondeInvalidUsage, "rank 0 of this job on this host handed out " + id.status().message());
+      }
     } else if (outcome == ConnectOutcome::refused && errno != ECONNREFUSED) {
       return system_error("cannot reach rank 0 of this job over a Unix socket", errno);
     }

@@ -177,9 +177,8 @@ Result<std::vector<Listener>> listen_for_ranks(const RendezvousOptions& options,
 
 Result<UniqueId> start_root(EventLoop& loop, const RendezvousOptions& options) {
   uint64_t job = 0;
-  Secret secret{};
   RONDE_TRY(random_bytes(std::as_writable_bytes(std::span(&job, 1))));
-  RONDE_TRY(random_bytes(secret));
+  RONDE_ASSIGN(const Secret secret, Secret::random());
   return start_root(loop, options, job, secret);
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/crypto.h"
 #include "base/fd.h"
 #include "base/retry.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr size_t kLeastBytes = 32;
 constexpr size_t kMostBytes = 64 << 10;
+constexpr std::string_view kPurpose = "ronde secret file";  // the key under which its content is hashed
 
 Status unusable(const std::string& path, const std::string& why) {
   return {
@@ -22,13 +24,6 @@ Status unusable(const std::string& path, const std::string& why) {
       fmt::format("RONDE_SECRET_FILE='{0}' {1}. Make one on one host and copy it to the others: (umask 077; head -c "
                   "32 /dev/urandom > '{0}')",
                   path, why)};
-}
-
-// A key that says what the text under it is for.
-Secret label(std::string_view text) {
-  Secret key{};
-  std::copy_n(std::as_bytes(std::span(text)).begin(), std::min(text.size(), key.size()), key.begin());
-  return key;
 }
 
 }  // namespace
@@ -47,6 +42,7 @@ Result<Secret> read_secret_file(const std::string& path) {
                     path, about.st_mode & 07777));
 
   Bytes content(kMostBytes + 1);
+  const Wipe wipe(content);
   size_t size = 0;
   while (size < content.size()) {
     const ssize_t got =
@@ -57,7 +53,7 @@ Result<Secret> read_secret_file(const std::string& path) {
   }
   if (size < kLeastBytes) return unusable(path, fmt::format("has {} bytes, {} are needed", size, kLeastBytes));
   if (size > kMostBytes) return unusable(path, fmt::format("has more than {} bytes", kMostBytes));
-  return hmac_sha256(label("ronde secret file"), ByteView(content).first(size));
+  return Secret::derive(std::as_bytes(std::span(kPurpose)), {ByteView(content).first(size)});
 }
 
 UniqueId derive_id(const Secret& secret, uint16_t port) {
@@ -67,7 +63,7 @@ UniqueId derive_id(const Secret& secret, uint16_t port) {
   id.retry_refused = true;
   Writer place;
   place.text("job").number(port);
-  const Mac mac = hmac_sha256(secret, place.view());
+  const Mac mac = hmac_sha256(secret.bytes(), place.view());
   id.job = Reader(mac).number<uint64_t>();
   return id;
 }

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/crypto.h"
+#include "base/secret.h"
 #include "base/status.h"
 #include "bootstrap/unique_id.h"
 

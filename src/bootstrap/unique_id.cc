@@ -13,7 +13,8 @@ namespace {
 constexpr uint8_t kVersion = 1;
 constexpr uint8_t kRetryRefused = 1;
 constexpr std::string_view kTextPrefix = "ronde1:";
-constexpr size_t kCountOffset = 1 + 1 + 2 + 8 + sizeof(Secret);
+constexpr size_t kSecretOffset = 1 + 1 + 2 + 8;
+constexpr size_t kCountOffset = kSecretOffset + Secret::kBytes;
 
 int hex_value(char digit) {
   if (digit >= '0' && digit <= '9') return digit - '0';
@@ -35,9 +36,15 @@ Status no_id(std::string why) { return {rondeInvalidArgument, "not an id: " + st
 }  // namespace
 
 rondeUniqueId UniqueId::pack() const {
+  rondeUniqueId packed;
+  pack_into(packed);
+  return packed;
+}
+
+void UniqueId::pack_into(rondeUniqueId& packed) const {
   Writer writer;
   writer.number(kVersion).number(static_cast<uint8_t>(retry_refused ? kRetryRefused : 0));
-  writer.number(port).number(job).fixed(secret);
+  writer.number(port).number(job).fixed(std::array<std::byte, Secret::kBytes>{});
   Writer tail;
   uint8_t count = 0;
   for (const SocketAddress& address : addresses) {
@@ -50,9 +57,10 @@ rondeUniqueId UniqueId::pack() const {
     ++count;
   }
   writer.number(count).raw(tail.view().data(), tail.view().size());
-  rondeUniqueId packed{};
+  packed = {};
   std::memcpy(packed.internal, writer.view().data(), writer.view().size());
-  return packed;
+  // Not through the writer's memory.
+  std::memcpy(packed.internal + kSecretOffset, secret.bytes().data(), Secret::kBytes);
 }
 
 Result<UniqueId> UniqueId::unpack(const rondeUniqueId& packed) {
@@ -66,7 +74,8 @@ Result<UniqueId> UniqueId::unpack(const rondeUniqueId& packed) {
   id.retry_refused = (reader.number<uint8_t>() & kRetryRefused) != 0;
   id.port = reader.number<uint16_t>();
   id.job = reader.number<uint64_t>();
-  id.secret = reader.fixed<sizeof(Secret)>();
+  id.secret = Secret(bytes.subspan(kSecretOffset, Secret::kBytes));
+  reader.skip(Secret::kBytes);
   const auto count = reader.number<uint8_t>();
   for (uint8_t i = 0; i < count; ++i) {
     const auto family = reader.number<uint8_t>();
@@ -86,7 +95,9 @@ Result<UniqueId> UniqueId::unpack(const rondeUniqueId& packed) {
 
 std::string id_to_text(const rondeUniqueId& id) {
   static constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text(kTextPrefix);
+  std::string text;
+  text.reserve(RONDE_UNIQUE_ID_TEXT_BYTES);  // it leaves no piece of itself behind
+  text = kTextPrefix;
   for (const char c : id.internal) {
     const auto byte = static_cast<unsigned char>(c);
     text += kDigits[byte >> 4];
@@ -95,22 +106,22 @@ std::string id_to_text(const rondeUniqueId& id) {
   return text;
 }
 
-Result<rondeUniqueId> id_from_text(std::string_view text) {
+Result<UniqueId> id_from_text(std::string_view text) {
   text = trimmed(text);
   if (!text.starts_with(kTextPrefix)) return no_id(fmt::format("its text does not begin with '{}'", kTextPrefix));
   text.remove_prefix(kTextPrefix.size());
   if (text.size() != size_t{2} * RONDE_UNIQUE_ID_BYTES)
     return no_id(fmt::format("its text has {} digits instead of {}", text.size(), 2 * RONDE_UNIQUE_ID_BYTES));
-  rondeUniqueId id{};
+  rondeUniqueId packed{};
+  const Wipe wipe(packed.internal);
   for (size_t i = 0; i < text.size(); ++i) {
     const int value = hex_value(text[i]);
     if (value < 0)
       return no_id(fmt::format("character {} of its text is no hexadecimal digit", kTextPrefix.size() + i + 1));
-    auto& byte = reinterpret_cast<unsigned char&>(id.internal[i / 2]);
+    auto& byte = reinterpret_cast<unsigned char&>(packed.internal[i / 2]);
     byte = static_cast<unsigned char>(byte << 4 | value);
   }
-  RONDE_TRY(UniqueId::unpack(id));
-  return id;
+  return UniqueId::unpack(packed);
 }
 
 }  // namespace ronde

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/event_loop.h"
+#include "base/secret.h"
 #include "bootstrap/rendezvous.h"
 #include "control/control_machine.h"
 
@@ -36,7 +37,7 @@ struct Watcher {
 
 struct ControlOptions {
   uint64_t job = 0;
-  Secret secret{};
+  Secret secret;
   uint32_t rank = 0;
   uint32_t nranks = 1;
   bool within_process = false;  // all ranks live in this process

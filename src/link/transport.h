@@ -15,9 +15,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/crypto.h"
 #include "base/deadline.h"
 #include "base/doorbell.h"
+#include "base/secret.h"
 #include "base/settings.h"
 #include "base/status.h"
 #include "base/wire.h"
@@ -29,7 +29,7 @@ namespace ronde {
 // Who asks: one rank of one communicator. The pointers outlive the endpoint.
 struct EndpointContext {
   uint64_t job = 0;
-  Secret secret{};
+  Secret secret;
   int rank = 0;
   int nranks = 1;
   const Settings* settings = nullptr;
@@ -50,6 +50,7 @@ struct Peers {
 struct OwnMemory {
   std::shared_ptr<Segment> segment;
   std::shared_ptr<Doorbell> doorbell;
+  int black_box = -1;  // a file that a peer or two on this host keep open, too; -1: none
 };
 
 // A peer's memory as this rank sees it, once a memory transport has reached it. Whoever uses ports over it keeps a copy.
@@ -57,6 +58,7 @@ struct PeerMemory {
   std::shared_ptr<Segment> segment;         // read-only in effect
   std::shared_ptr<const void> event_owner;  // keeps event_fd open
   int event_fd = -1;
+  std::shared_ptr<const Fd> black_box;  // the peer's, from some; for whoever keeps it
 };
 
 // Which links there are between two ranks.

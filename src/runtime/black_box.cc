@@ -29,11 +29,19 @@ namespace {
 
 // Areas that have ended stay readable until so many others have.
 constexpr size_t kKeptAreas = 8;
+// Boxes of other processes.
+constexpr size_t kKeptBoxes = 4;
 
 template <size_t N>
 void copy_text(std::array<char, N>& target, std::string_view text) {
   target = {};
   std::copy_n(text.begin(), std::min(text.size(), N - 1), target.begin());
+}
+
+bool same_file(int a, int b) {
+  struct stat of_a {};
+  struct stat of_b {};
+  return ::fstat(a, &of_a) == 0 && ::fstat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
 }
 
 bool lives(uint32_t pid) { return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM; }
@@ -109,6 +117,8 @@ class BlackBox::File {
     publish_unwatched(head_->areas, static_cast<uint32_t>(areas_));
     return area;
   }
+
+  [[nodiscard]] int descriptor() const { return fd_.get(); }
 
   void give_back(Area* area, size_t number) {
     if (fd_.is_inherited()) return;
@@ -198,6 +208,16 @@ std::shared_ptr<Area> BlackBox::area_for(uint64_t job, uint32_t rank, uint32_t n
   copy_text(result->name, name);
   publish_unwatched(result->state, AreaState::in_use);
   return result;
+}
+
+int BlackBox::descriptor() const { return file_->descriptor(); }
+
+void BlackBox::keep(std::shared_ptr<const Fd> other) {
+  if (other == nullptr || same_file(other->get(), descriptor())) return;
+  const std::scoped_lock lock(kept_mutex_);
+  std::erase_if(kept_, [&](const auto& kept) { return same_file(kept->get(), other->get()); });
+  kept_.push_back(std::move(other));
+  if (kept_.size() > kKeptBoxes) kept_.pop_front();
 }
 
 std::shared_ptr<Area> BlackBox::private_area() { return std::make_shared<Area>(); }

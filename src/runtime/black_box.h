@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -33,12 +34,20 @@ class BlackBox {
   // Any thread. The area is marked as ended and used again when the result goes, which may outlive this object.
   std::shared_ptr<black_box::Area> area_for(uint64_t job, uint32_t rank, uint32_t nranks, std::string_view name);
 
+  // The memory file, for others to hold; -1: none.
+  [[nodiscard]] int descriptor() const;
+  // Holds the black box of another process of this host, so that it outlives that process: the last few that were given.
+  // Any thread. Null: nothing.
+  void keep(std::shared_ptr<const Fd> other);
+
   // For tests: an area of this process alone.
   static std::shared_ptr<black_box::Area> private_area();
 
  private:
   class File;
   std::shared_ptr<File> file_;
+  std::mutex kept_mutex_;
+  std::deque<std::shared_ptr<const Fd>> kept_;  // one for each process, the last given at the end
 };
 
 }  // namespace ronde

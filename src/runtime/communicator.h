@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/secret.h"
 #include "bootstrap/rendezvous.h"
 #include "control/control.h"
 #include "link/transport.h"
@@ -28,7 +29,7 @@ struct CommunicatorOptions {
   int nranks = 1;
   int rank = 0;
   uint64_t job = 0;
-  Secret secret{};
+  Secret secret;
   std::string name;
   Settings settings;
   std::shared_ptr<FailureState> stop;  // start-up is given up when somebody sets it; null: nobody will

@@ -202,6 +202,7 @@ class Setup {
     if (parts_.options.counters_start != 0) parts_.own.segment->start_counters_at(parts_.options.counters_start);
     RONDE_ASSIGN(std::unique_ptr<Doorbell> doorbell, make_doorbell());
     parts_.own.doorbell = std::move(doorbell);
+    parts_.own.black_box = process_.black_box().descriptor();
     return {};
   }
 
@@ -227,7 +228,9 @@ class Setup {
       const size_t transport = choice_.between(rank(), other);
       parts_.transport_of[other] = transports_[transport]->name();
       const PeerMemory* memory = endpoints_[transport]->memory_of(static_cast<int>(other));
-      if (memory != nullptr) parts_.peers[other] = *memory;
+      if (memory == nullptr) continue;
+      parts_.peers[other] = *memory;
+      process_.black_box().keep(std::move(parts_.peers[other].black_box));
     }
     std::vector<bool> shares_memory;
     for (const auto& transport : transports_) shares_memory.push_back(transport->shares_memory());

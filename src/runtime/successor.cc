@@ -16,7 +16,7 @@ constexpr std::string_view kPurpose = "ronde successor";
 
 // The secret itself does not travel: control connections are proved and sealed, but can be read.
 Secret secret_of(const Secret& before, uint64_t job) {
-  return hmac_sha256_of_parts(before, {std::as_bytes(std::span(kPurpose)), std::as_bytes(std::span(&job, 1))});
+  return Secret::derive(before.bytes(), {std::as_bytes(std::span(kPurpose)), std::as_bytes(std::span(&job, 1))});
 }
 
 // What travels: the id without its secret.

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/event_loop.h"
+#include "base/secret.h"
 #include "bootstrap/rendezvous.h"
 #include "control/control.h"
 
@@ -28,7 +29,7 @@ class ShrinkTurn {
 // What it takes of the communicator before; may outlive it.
 struct Predecessor {
   std::shared_ptr<Control> control;
-  Secret secret{};
+  Secret secret;
   uint32_t rank = 0;
   uint32_t nranks = 0;
   std::shared_ptr<ShrinkTurn> turn;

@@ -16,9 +16,9 @@ namespace ronde {
 namespace {
 
 Secret secret_of(int seed) {
-  Secret secret{};
-  secret[5] = static_cast<std::byte>(seed);
-  return secret;
+  Key bytes{};
+  bytes[5] = static_cast<std::byte>(seed);
+  return Secret(bytes);
 }
 
 Claim claim_of(uint32_t rank) {

@@ -19,7 +19,7 @@ ByteView bytes_of(std::string_view text) { return std::as_bytes(std::span(text))
 }  // namespace
 
 TEST_CASE("HMAC-SHA-256 gives the values of RFC 4231") {
-  Secret key{};
+  Key key{};
   for (size_t i = 0; i < 20; ++i) key[i] = std::byte{0x0b};  // HMAC pads keys with zeroes: 20 bytes are 32
   CHECK(hex(hmac_sha256(key, bytes_of("Hi There"))) ==
         "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
@@ -27,8 +27,8 @@ TEST_CASE("HMAC-SHA-256 gives the values of RFC 4231") {
 }
 
 TEST_CASE("Comparison in constant time") {
-  Secret a{};
-  Secret b{};
+  Key a{};
+  Key b{};
   CHECK(equal_in_constant_time(a, b));
   b[31] = std::byte{1};
   CHECK_FALSE(equal_in_constant_time(a, b));

@@ -89,10 +89,8 @@ std::string meet(int times, RendezvousOptions options) {
   for (int i = 0; i < times; ++i) {
     const auto world = world_from_environment(loop, options);
     if (!world.ok()) return world.status().message();
-    const auto id = UniqueId::unpack(world->id);
-    if (!id.ok()) return id.status().message();
     auto member =
-        join(loop, *id, world->world.nranks, world->world.rank, options, Deadline::after(options.init_timeout));
+        join(loop, world->id, world->world.nranks, world->world.rank, options, Deadline::after(options.init_timeout));
     if (!member.ok()) return member.status().message();
     Writer mine;
     mine.number(world->world.rank);
@@ -339,17 +337,18 @@ TEST_CASE("case_12: a rank 0 that never comes is an error at the limit, with the
 
 TEST_CASE("Ids of different calls and jobs are kept apart, and one job has one rank 0") {
   EventLoop loop;
-  rondeUniqueId first{};
-  rondeUniqueId second{};
-  first.internal[0] = 1;
-  second.internal[0] = 2;
+  UniqueId first;
+  first.port = 1;
+  first.addresses.push_back(*SocketAddress::parse("127.0.0.1", 0));
+  UniqueId second = first;
+  second.port = 2;
   const std::string job = unique("job");
   REQUIRE(hand_out_id(loop, job, 0, first, 1, Milliseconds(3000)).ok());
   REQUIRE(hand_out_id(loop, job, 1, second, 1, Milliseconds(3000)).ok());
   const Status twice = hand_out_id(loop, job, 1, second, 1, Milliseconds(3000));
   CHECK_THAT(twice.message(), Catch::Contains("another process is rank 0"));
-  CHECK(fetch_id(job, 1, Deadline::after(Milliseconds(2000)))->internal[0] == 2);
-  CHECK(fetch_id(job, 0, Deadline::after(Milliseconds(2000)))->internal[0] == 1);
+  CHECK(fetch_id(job, 1, Deadline::after(Milliseconds(2000)))->port == 2);
+  CHECK(fetch_id(job, 0, Deadline::after(Milliseconds(2000)))->port == 1);
   CHECK(fetch_id(job + "x", 0, Deadline::after(Milliseconds(100))).status().code() == rondeTimedOut);
   // Once all have it, the name is free again.
   const Deadline limit = Deadline::after(Milliseconds(2000));

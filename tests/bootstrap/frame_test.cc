@@ -6,8 +6,8 @@
 namespace ronde {
 namespace {
 
-Secret key_of(int seed) {
-  Secret key{};
+Key key_of(int seed) {
+  Key key{};
   key[7] = static_cast<std::byte>(seed);
   return key;
 }

@@ -10,7 +10,9 @@ UniqueId some_id() {
   UniqueId id;
   id.port = 4711;
   id.job = 0x0123456789abcdef;
-  for (size_t i = 0; i < id.secret.size(); ++i) id.secret[i] = static_cast<std::byte>(i + 1);
+  std::array<std::byte, Secret::kBytes> secret{};
+  for (size_t i = 0; i < secret.size(); ++i) secret[i] = static_cast<std::byte>(i + 1);
+  id.secret = Secret(secret);
   id.addresses = {*SocketAddress::parse("10.0.0.1", 0), *SocketAddress::parse("fd00::7", 0)};
   return id;
 }
@@ -22,9 +24,7 @@ TEST_CASE("Ids survive packing and the text form") {
   id.retry_refused = GENERATE(false, true);
   const std::string text = id_to_text(id.pack());
   CHECK(text.size() + 1 == RONDE_UNIQUE_ID_TEXT_BYTES);
-  const auto packed = id_from_text("  " + text + "\n");
-  REQUIRE(packed.ok());
-  const auto read = UniqueId::unpack(*packed);
+  const auto read = id_from_text("  " + text + "\n");
   REQUIRE(read.ok());
   CHECK(read->port == id.port);
   CHECK(read->job == id.job);

@@ -40,7 +40,9 @@ LinkWorld::LinkWorld(const TransportUnderTest& subject, int nranks)
     : settings_(test_settings(subject.settings)), transport_(subject.make()) {
   EndpointContext context{.nranks = nranks, .settings = &settings_};
   require(random_bytes(std::as_writable_bytes(std::span(&context.job, 1))));
-  require(random_bytes(context.secret));
+  Result<Secret> secret = Secret::random();
+  require(secret.status());
+  context.secret = *secret;
   std::vector<Bytes> facts;
   for (int rank = 0; rank < nranks; ++rank) {
     context.rank = rank;

@@ -5,7 +5,7 @@
 #include "bootstrap/frame.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  ronde::FrameOpener opener(ronde::Secret{}, ronde::Direction::to_server, 4096);
+  ronde::FrameOpener opener(ronde::Key{}, ronde::Direction::to_server, 4096);
   std::vector<ronde::Bytes> messages;
   ronde::ByteView left = std::as_bytes(std::span(data, size));
   const size_t step = size == 0 ? 1 : 1 + data[0] % 64;

@@ -16,8 +16,8 @@ namespace ronde::testing {
 struct ControlWorld::Pipe {
   Pipe(uint32_t from, uint32_t to, size_t most_bytes)
       : sealer(key_of(from, to), direction(from, to)), opener(key_of(from, to), direction(from, to), most_bytes) {}
-  static Secret key_of(uint32_t from, uint32_t to) {
-    Secret key{};
+  static Key key_of(uint32_t from, uint32_t to) {
+    Key key{};
     key[0] = static_cast<std::byte>(std::min(from, to));
     key[1] = static_cast<std::byte>(std::max(from, to));
     return key;

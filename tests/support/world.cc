@@ -31,8 +31,9 @@ CommunicatorOptions common_options(const WorldOptions& world) {
   options.settings = test_settings(world.settings);
   options.counters_start = world.counters_start;
   const Status random = random_bytes(std::as_writable_bytes(std::span(&options.job, 1)));
-  const Status secret = random_bytes(options.secret);
-  if (!random.ok() || !secret.ok()) give_up(random.ok() ? secret : random);
+  Result<Secret> secret = Secret::random();
+  if (!random.ok() || !secret.ok()) give_up(random.ok() ? secret.status() : random);
+  options.secret = *secret;
   return options;
 }
 

@@ -46,7 +46,7 @@ Status hand_over(Segment& segment, int event_fd) {
   }
   const Fd receiver(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!receiver.valid()) return system_error("cannot take a connection of a Unix socket", errno);
-  if (!send_with_descriptors(sender.get(), segment.token(), {segment.memfd(), event_fd})) {
+  if (!send_with_descriptors(sender.get(), segment.token(), std::array{segment.memfd(), event_fd})) {
     return system_error("cannot send descriptors over a Unix socket", errno);
   }
   Nonce token{};

@@ -63,8 +63,10 @@ class Outgoing {
       client_.feed({buffer, static_cast<size_t>(received)});
     }
     if (client_.state() == ProofState::refused) return Step::failed;
+    const int descriptors[] = {offer_.memfd, offer_.event_fd, offer_.black_box};
+    const size_t count = candidate_.gets_black_box && offer_.black_box >= 0 ? 3 : 2;
     const bool sent = write_all(socket_.get(), client_.proof()) &&
-                      send_with_descriptors(socket_.get(), offer_.token, {offer_.memfd, offer_.event_fd});
+                      send_with_descriptors(socket_.get(), offer_.token, std::span(descriptors, count));
     return sent ? Step::finished : Step::failed;
   }
 
@@ -100,8 +102,8 @@ class Incoming {
     const Claim& claim = server_.claim();
     const bool meant = claim.role == Role::segment && claim.server_rank == static_cast<uint32_t>(own_rank_);
     if (server_.state() == ProofState::refused || !meant) return Step::failed;
-    std::array<Fd, 2> descriptors;
-    switch (receive_with_descriptors(socket_.get(), received_.token, descriptors)) {
+    std::array<Fd, 3> descriptors;
+    switch (receive_with_descriptors(socket_.get(), received_.token, descriptors, 1)) {
       case ReceiveOutcome::not_yet: return Step::more;
       case ReceiveOutcome::refused: return Step::failed;
       case ReceiveOutcome::full: return Step::full;
@@ -110,6 +112,7 @@ class Incoming {
     received_.rank = static_cast<int>(claim.client_rank);
     received_.memfd = std::move(descriptors[0]);
     received_.event = std::move(descriptors[1]);
+    received_.black_box = std::move(descriptors[2]);
     return Step::finished;
   }
 

@@ -9,6 +9,7 @@
 #include "base/deadline.h"
 #include "base/fd.h"
 #include "base/proof.h"
+#include "base/secret.h"
 #include "base/shared_word.h"
 #include "base/status.h"
 
@@ -16,16 +17,18 @@ namespace ronde {
 
 struct Offer {  // what a rank hands out
   uint64_t job = 0;
-  Secret secret{};
+  Secret secret;
   int rank = 0;
   Nonce token{};  // of its segment
   int memfd = -1;
   int event_fd = -1;
+  int black_box = -1;  // for some candidates; -1: none
 };
 
 struct Candidate {
   int rank = 0;
   std::string socket_name;
+  bool gets_black_box = false;
 };
 
 struct Received {  // what a rank got
@@ -33,6 +36,7 @@ struct Received {  // what a rank got
   Nonce token{};
   Fd memfd;
   Fd event;
+  Fd black_box;  // if one came
 };
 
 // Blocks until everything that can come has come, at most to the deadline, or until `stop` (may be null) is set. What did

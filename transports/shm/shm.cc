@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 
@@ -65,8 +66,8 @@ class ShmEndpoint final : public MemoryEndpoint {
   Result<std::vector<bool>> reach(const Peers& peers, const OwnMemory& own, Deadline deadline) override {
     std::vector<bool> reached(peers.facts.size());
     cache_->put(own.segment);
-    const Offer offer{context().job,        context().secret,     context().rank,
-                      own.segment->token(), own.segment->memfd(), own.doorbell->event_fd()};
+    const Offer offer{context().job,         context().secret,          context().rank, own.segment->token(),
+                      own.segment->memfd(), own.doorbell->event_fd(), own.black_box};
     const std::vector<Candidate> candidates = candidates_among(peers);
     // Half of the time at most: without shared memory the next transport needs some too.
     const Deadline end = deadline.halfway(Clock::now()).earlier(Deadline::after(kHandoverLimit));
@@ -78,7 +79,9 @@ class ShmEndpoint final : public MemoryEndpoint {
         continue;
       }
       const auto event = std::make_shared<Fd>(std::move(received.event));
-      found(received.rank, {*segment, event, event->get()});
+      PeerMemory memory{*segment, event, event->get(), nullptr};
+      if (received.black_box.valid()) memory.black_box = std::make_shared<const Fd>(std::move(received.black_box));
+      found(received.rank, std::move(memory));
       reached[static_cast<size_t>(received.rank)] = true;
     }
     listener_.reset();
@@ -94,9 +97,15 @@ class ShmEndpoint final : public MemoryEndpoint {
       const std::string name = reader.text();
       const bool settled = !peers.settled.empty() && peers.settled[rank];
       const bool other = static_cast<int>(rank) != context().rank && !settled;
-      if (other && reader.complete() && host == boot_id_) candidates.push_back({static_cast<int>(rank), name});
+      if (!other || !reader.complete() || host != boot_id_) continue;
+      candidates.push_back({static_cast<int>(rank), name, is_neighbour(peers, rank)});
     }
     return candidates;
+  }
+
+  // Two hold a rank's black box beside itself: enough to outlive it, and few descriptors.
+  [[nodiscard]] bool is_neighbour(const Peers& peers, size_t rank) const {
+    return std::abs(peers.local_index[rank] - peers.local_index[static_cast<size_t>(context().rank)]) == 1;
   }
 
   std::shared_ptr<SegmentCache> cache_;
