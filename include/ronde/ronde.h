@@ -57,7 +57,8 @@ typedef struct rondeComm* rondeComm_t;
 typedef struct rondeStream* rondeStream_t;
 
 /* What the ranks of a communicator must share to find and to trust each other: addresses, a port, a 256-bit secret.
- * Keep it as secret as a password. */
+ * Keep it as secret as a password, and overwrite it (explicit_bzero) when it is used: the library's own copy is in no core
+ * dump, but this one is. */
 #define RONDE_UNIQUE_ID_BYTES 128
 typedef struct {
   char internal[RONDE_UNIQUE_ID_BYTES];

@@ -125,8 +125,7 @@ ReceiveOutcome receive_with_descriptors(int socket, std::span<std::byte> bytes, 
   }
   if (received < 0 && errno == EAGAIN) return ReceiveOutcome::not_yet;
   // The kernel drops descriptors that find no place, without an error.
-  if (received >= 0 && (message.msg_flags & MSG_CTRUNC) != 0 && found < kMostReceived)
-    return ReceiveOutcome::full;
+  if (received >= 0 && (message.msg_flags & MSG_CTRUNC) != 0 && found < kMostReceived) return ReceiveOutcome::full;
   for (size_t i = 0; i < std::min(found, descriptors.size()); ++i) descriptors[i] = std::move(owned[i]);
   const bool enough = found + optional >= descriptors.size() && found <= descriptors.size();
   const bool complete = received == static_cast<ssize_t>(bytes.size()) && enough;

@@ -68,7 +68,7 @@ Result<uint16_t> meeting_port(const RendezvousOptions& options) {
 
 // Several hosts: every process derives the same id, and rank 0 listens where it says.
 Result<UniqueId> derived_id(EventLoop& loop, const RendezvousOptions& options, const Launcher& launcher,
-                                 const std::string& master, uint64_t call) {
+                            const std::string& master, uint64_t call) {
   if (call > 0)
     return Status(
         rondeInvalidUsage,
@@ -101,15 +101,14 @@ Result<UniqueId> fetched_id(const RendezvousOptions& options, const Launcher& la
 
 // One host: rank 0 makes the id and hands it to the others.
 Result<UniqueId> handed_out_id(EventLoop& loop, const RendezvousOptions& options, const Launcher& launcher,
-                                    uint64_t call) {
+                               uint64_t call) {
   if (launcher.world.rank != 0) return fetched_id(options, launcher, call);
   RONDE_ASSIGN(const UniqueId id, start_root(loop, options));
   RONDE_TRY(hand_out_id(loop, launcher.job, call, id, launcher.world.nranks - 1, options.init_timeout));
   return id;
 }
 
-Result<UniqueId> id_for(EventLoop& loop, const RendezvousOptions& options, const Launcher& launcher,
-                             uint64_t call) {
+Result<UniqueId> id_for(EventLoop& loop, const RendezvousOptions& options, const Launcher& launcher, uint64_t call) {
   const World& world = launcher.world;
   if (world.nranks == 1) return start_root(loop, options);
   const std::string master = environment_variable("MASTER_ADDR").value_or("");

@@ -92,6 +92,30 @@ class BlackBox(RonderunTest):
         self.assertRegex(error, r"ronderun: rank 2 \(pid \d+ on .*\) was killed by signal 9 \(Killed\)\n"
                                 r"ronderun: rank 2 of 3: (in|between operations; the last one,) AllReduce \(")  # fmt: skip
 
+    def test_a_neighbour_keeps_the_box_of_a_killed_rank(self):
+        def variables(rank):
+            kept = {k: v for k, v in os.environ.items() if not k.startswith(("RONDE_", "OMPI_", "PMI", "SLURM_"))}
+            place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 3, "LOCAL_WORLD_SIZE": 3, "MASTER_PORT": os.getpid()}
+            return {**kept, "MASTER_ADDR": "127.0.0.1", **{name: str(value) for name, value in place.items()}}
+
+        job = [subprocess.Popen(self.perf("4M"), env=variables(rank), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+               for rank in range(3)]  # fmt: skip
+        try:
+            pids = [rank.pid for rank in job]
+            self.assertTrue(wait_until(lambda: self.communicator(pids), 30))
+            for survivor in (0, 1):  # which would end soon
+                os.kill(pids[survivor], signal.SIGSTOP)
+            job[2].kill()
+            job[2].wait(timeout=10)
+            communicators = json.loads(self.status("--json"))["communicators"]
+            (communicator,) = [one for one in communicators if one["ranks"][0]["pid"] == pids[0]]
+            self.assertEqual([rank["state"] for rank in communicator["ranks"]], ["stopped", "stopped", "ended"])
+            self.assertTrue(communicator["ranks"][2]["operations"])
+        finally:
+            for rank in job:
+                rank.kill()
+                rank.wait(timeout=10)
+
     def test_time_over(self):
         job = self.start("--timeout", "6", "-n", "3", *self.perf("64K"))
         os.kill(self.ranks(job)[0], signal.SIGSTOP)

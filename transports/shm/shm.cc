@@ -66,7 +66,7 @@ class ShmEndpoint final : public MemoryEndpoint {
   Result<std::vector<bool>> reach(const Peers& peers, const OwnMemory& own, Deadline deadline) override {
     std::vector<bool> reached(peers.facts.size());
     cache_->put(own.segment);
-    const Offer offer{context().job,         context().secret,          context().rank, own.segment->token(),
+    const Offer offer{context().job,        context().secret,         context().rank, own.segment->token(),
                       own.segment->memfd(), own.doorbell->event_fd(), own.black_box};
     const std::vector<Candidate> candidates = candidates_among(peers);
     // Half of the time at most: without shared memory the next transport needs some too.
