@@ -38,6 +38,16 @@ class Failure(RonderunTest):
         self.assertIn("rank 1 ", result.stderr)
         self.assertIn("signal 11", result.stderr)
 
+    def test_keep_going(self):
+        for failure, code in (("kill -9 $$", 0), ("exit 3", 3)):
+            program = f"[ $RONDE_RANK = 1 ] && {failure}; sleep 0.5; echo went on"
+            result = self.run_ronderun("-n", "3", "--keep-going", "sh", "-c", program)
+            self.assertEqual((result.returncode, result.stdout), (code, "went on\n" * 2))
+            self.assertRegex(result.stderr, r"^ronderun: rank 1 \(pid \d+ on .*\) (was killed by|ended with) .*\n$")
+        program = "[ $RONDE_RANK = 1 ] && exit 3; [ $RONDE_RANK = 0 ] && sleep 0.3; kill -9 $$"
+        result = self.run_ronderun("-n", "2", "--keep-going", "sh", "-c", program)
+        self.assertEqual((result.returncode, result.stderr.count("\n")), (3, 2))  # nobody has ended with 0
+
     def test_grace(self):
         """Who ignores SIGTERM is killed after the grace time."""
         program = f"[ $RONDE_RANK = 0 ] && exit 5; trap '' TERM; while :; do {self.sleeper()}; done"

@@ -21,6 +21,8 @@ std::string describe_status(int status) {
   return fmt::format("was killed by signal {} ({})", number, strsignal(number));
 }
 
+bool RankEnd::killed() const { return WIFSIGNALED(status); }
+
 int RankEnd::exit_code() const { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
 std::string RankEnd::describe() const {

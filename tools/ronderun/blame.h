@@ -20,6 +20,7 @@ struct RankEnd {
   std::vector<std::string> activities;  // what it did last, in words; empty if that is not known
 
   [[nodiscard]] bool failed() const { return status != 0; }
+  [[nodiscard]] bool killed() const;           // by a signal
   [[nodiscard]] int exit_code() const;         // as a shell reports it: 128 + number for a signal
   [[nodiscard]] std::string describe() const;  // "rank 2 (pid 4242 on node1) ended with exit code 3"
 };

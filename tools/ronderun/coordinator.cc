@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 extern char** environ;
 
@@ -65,6 +66,8 @@ Outcome Coordinator::run() {
   if (!ending_ && ranks_ended_ < options_.nranks) {
     output_.message("an agent has ended without running its ranks; did somebody end it?");
     outcome_ = {1, 0};
+  } else if (!ending_) {  // 0 unless ranks failed and the others went on
+    outcome_ = {one_succeeded_ ? first_error_exit_ : first_failure_, 0};
   }
   if (agent_of_this_host_lost_) kill_orphans();
   output_.end_all();
@@ -176,9 +179,15 @@ void Coordinator::rank_ended(AgentLink& link, Reader& reader) {
   end.activities = read_list(reader);
   end.host = link.placement().host;
   ++ranks_ended_;
+  ++ended_of_host_[&link];
   if (options_.verbose) output_.message(end.describe());
   if (end.rank == 0) input_.stop();
   if (ending_) return;
+  if (!end.failed()) one_succeeded_ = true;
+  if (options_.keep_going) {
+    if (end.failed()) note_failure(end);
+    return;
+  }
   const Time now = Clock::now();
   if (end.failed()) {
     blame_.add(std::move(end), now);
@@ -197,6 +206,24 @@ void Coordinator::judge(Time now) {
   end_job({guilty->exit_code(), 0});
 }
 
+void Coordinator::note_failure(const RankEnd& end) {
+  if (first_failure_ == 0) first_failure_ = end.exit_code();
+  if (first_error_exit_ == 0 && !end.killed()) first_error_exit_ = end.exit_code();
+  if (!options_.verbose) output_.message(end.describe());
+  show_activities(end.activities);
+}
+
+// Its ranks are dead, or cannot be heard of any more.
+bool Coordinator::go_on_without(AgentLink& link, const std::string& why) {
+  if (!options_.keep_going || ending_ || link.placement().local) return false;
+  const int lost = link.placement().count - std::exchange(ended_of_host_[&link], link.placement().count);
+  output_.message(fmt::format("{}; {} of its ranks lost", why, lost));
+  ranks_ended_ += lost;
+  if (first_failure_ == 0) first_failure_ = 1;
+  if (input_link_ == &link) input_.stop();
+  return true;
+}
+
 void Coordinator::show_activities(const std::vector<std::string>& activities) {
   for (const auto& activity : activities) {
     if (activities_shown_ == kMostActivities) output_.message("what the other ranks do is not shown");
@@ -206,6 +233,7 @@ void Coordinator::show_activities(const std::vector<std::string>& activities) {
 }
 
 void Coordinator::agent_lost(AgentLink& link, const std::string& why) {
+  if (go_on_without(link, why)) return;
   if (link.placement().local) agent_of_this_host_lost_ = true;
   if (!ending_) output_.message(why);
   end_job({1, 0});

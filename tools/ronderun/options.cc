@@ -28,7 +28,8 @@ by --env go along.
 
 Exit status: 0 if every rank ended with 0; else that of the rank that failed first, which is named (128 + number when it
 was killed by a signal); 124 after --timeout, 126 or 127 if PROGRAM cannot be executed or found, 2 for a wrong command
-line, 1 if the job could not be started or a host was lost. Interrupted (Ctrl-C) or terminated it ends the ranks and then
+line, 1 if the job could not be started or a host was lost. With --keep-going ranks that are killed by a signal or lost
+with their host do not count, as long as another one ends with 0. Interrupted (Ctrl-C) or terminated it ends the ranks and then
 itself by the same signal; a second Ctrl-C kills them at once.
 
 Example: ronderun -n 4 build/release/bin/allreduce_perf -b 8 -e 64M -f 2
@@ -46,7 +47,8 @@ struct Texts {
 };
 
 void describe(CLI::App& app, Options& options, Texts& texts) {
-  app.add_option("-n,--nranks", texts.nranks, "Number of ranks; default: all slots of the hosts")->type_name("RANKS");
+  app.add_option("-n,--nranks", texts.nranks, "Number of ranks; default: all slots of the hosts, if they are given")
+      ->type_name("RANKS");
   app.add_option("-H,--hosts", texts.hosts, "Hosts and how many ranks each may have")->type_name("HOST[:SLOTS],...");
   app.add_option("--hostfile", texts.hostfile, "The same from a file: HOST [slots=SLOTS] a line")->type_name("FILE");
   app.add_option("--rsh", texts.rsh, "How to run a command on another host; default: ssh")->type_name("COMMAND");
@@ -63,6 +65,8 @@ void describe(CLI::App& app, Options& options, Texts& texts) {
   app.add_option("--timeout", texts.timeout, "End the job after this time, with exit code 124")->type_name("SECONDS");
   app.add_option("--grace", texts.grace, "Time between asking a rank to end and killing it; default: 5")
       ->type_name("SECONDS");
+  app.add_flag("--keep-going", options.keep_going,
+               "Let the others go on when a rank fails: for programs that shrink (rondeCommShrink)");
   app.add_flag("-v,--verbose", options.verbose, "Say what is started and what ends");
   app.add_flag("--agent", options.agent, "The far side of ronderun on another host")->group("");
 }

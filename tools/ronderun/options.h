@@ -24,6 +24,7 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> environment;
   bool prefix = false;
   bool verbose = false;
+  bool keep_going = false;
   std::optional<Milliseconds> timeout;
   Milliseconds grace{5000};
   std::vector<std::string> command;  // PROGRAM and its arguments
