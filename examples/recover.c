@@ -1,6 +1,6 @@
 /* Goes on when ranks die: the ranks that are left make a new communicator and repeat the step that failed.
  *
- *   ronderun -n 4 --keep-going example_recover      kill one of its processes meanwhile: kill -9 PID
+ *   ronderun -n 4 --keep-going example_recover [STEPS]      kill one of its processes meanwhile: kill -9 PID
  */
 #define _POSIX_C_SOURCE 200809L
 #include <ronde/ronde.h>
@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kSteps = 50 };
 static const struct timespec kPause = {0, 100000000}; /* stands for work: 0.1 s */
 
 static void fail(const char* what) {
@@ -29,10 +28,14 @@ static rondeResult_t recover(rondeComm_t* comm, int* step) {
   rondeCommDestroy(*comm);
   *comm = next;
   /* The step that was interrupted may have ended on some ranks and failed on others. */
-  return rondeAllReduce(step, step, 1, rondeInt32, rondeMin, *comm, NULL);
+  int first = 0;
+  result = rondeAllReduce(step, &first, 1, rondeInt32, rondeMin, *comm, NULL);
+  if (result == rondeSuccess) *step = first;
+  return result;
 }
 
-int main(void) {
+int main(int argc, char** argv) {
+  const int steps = argc > 1 ? atoi(argv[1]) : 50;
   rondeWorld_t world = {.size = sizeof(world)};
   rondeUniqueId id;
   rondeComm_t comm = RONDE_COMM_NULL;
@@ -43,7 +46,7 @@ int main(void) {
 
   int step = 0;
   int living = 0;
-  while (step < kSteps) {
+  while (step < steps) {
     const int one = 1; /* not in place: the input is needed again if the step fails */
     rondeResult_t result = rondeAllReduce(&one, &living, 1, rondeInt32, rondeSum, comm, NULL);
     while (result == rondePeerLost || result == rondePeerUnreachable) {

@@ -57,8 +57,8 @@ typedef struct rondeComm* rondeComm_t;
 typedef struct rondeStream* rondeStream_t;
 
 /* What the ranks of a communicator must share to find and to trust each other: addresses, a port, a 256-bit secret.
- * Keep it as secret as a password, and overwrite it (explicit_bzero) when it is used: the library's own copy is in no core
- * dump, but this one is. */
+ * Keep it as secret as a password, and overwrite it (explicit_bzero) once rondeCommInitRank has returned and no other rank
+ * needs it from here: the library's own copy is in no core dump, but this one is. */
 #define RONDE_UNIQUE_ID_BYTES 128
 typedef struct {
   char internal[RONDE_UNIQUE_ID_BYTES];
@@ -306,10 +306,17 @@ RONDE_API rondeResult_t rondeCommGetFailedRanks(rondeComm_t comm, int* ranks, in
  * is an error on all, which may then call again.
  *
  * Waits until the operations on this rank have ended (a non-blocking call, too), then for the other ranks, at most
- * RONDE_INIT_TIMEOUT seconds in all, with a warning each 10 s that names those that have not called. RONDE_SHRINK_ABORT:
+ * RONDE_INIT_TIMEOUT seconds in all (and half a second for a last word), with a warning each 10 s that names those that
+ * have not called. rondeCommAbort of comm from another thread ends it, on all ranks. RONDE_SHRINK_ABORT:
  * first ends operations, as rondeCommRevoke does. Non-blocking and in groups as rondeCommInitRankConfig; config NULL:
  * the settings and the name of comm. comm itself stays as it is, and must be destroyed. One shrink of a communicator at
- * a time; destroying comm before it has ended gives it up.
+ * a time; destroying comm before a non-blocking one has ended gives it up.
+ *
+ * What died in the middle may have ended on some ranks and failed on others: before they go on, the ranks that are left
+ * should agree where (an allreduce with rondeMin of the step on the new communicator), and inputs that were reduced in place
+ * are lost. examples/recover.c does that. Under ronderun give --keep-going, which else ends the job with the first rank.
+ * A rank that is only late or stopped is not known as dead: name it in the list. The text of an error of this call is that
+ * of rondeGetLastError(NULL); that of comm stays its first one.
  * Errors: rondeInvalidArgument (a NULL, a rank that is none or one's own, flags), rondeInvalidUsage (comm was finalized,
  * or is being shrunk; the others go on without this rank), rondePeerLost (as above), rondePeerUnreachable (so many have
  * died that ranks which were not named cannot be reached), rondeRemoteError (another rank has given up, or could not start

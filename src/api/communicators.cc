@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <set>
 
 #include "api/group.h"
 #include "api/handles.h"
 #include "api/options.h"
 #include "base/crypto.h"
+#include "base/secret.h"
 #include "bootstrap/messages.h"
 #include "bootstrap/rendezvous.h"
 #include "runtime/make_communicator.h"
@@ -47,7 +49,7 @@ Deadline deadline_of(const Settings& settings) {
   return Deadline::after(std::chrono::seconds(settings.init_timeout_s));
 }
 
-Result<std::unique_ptr<rondeComm>> finish(Result<std::unique_ptr<Communicator>> made) {
+Result<std::unique_ptr<rondeComm>> as_handle(Result<std::unique_ptr<Communicator>> made) {
   if (!made.ok()) return made.status();
   auto handle = std::make_unique<rondeComm>();
   handle->communicator = std::move(*made);
@@ -61,14 +63,22 @@ bool is_non_blocking(const rondeConfig_t* config) {
 
 // As the config wants it: at once, on a thread of its own (rondeInProgress, *comm is written), or at the end of the group.
 // parent: what it is made from, or null.
-Status start(rondeComm_t* comm, const rondeConfig_t* config, const Communicator* parent, const StartUp::Make& make) {
+using Maker =
+    std::function<Result<std::unique_ptr<Communicator>>(CommunicatorOptions, const RendezvousOptions&, Deadline)>;
+Status start(rondeComm_t* comm, const rondeConfig_t* config, const Communicator* parent,
+             const CommunicatorOptions& options, const Maker& maker) {
+  const auto make = [options, maker](const std::shared_ptr<FailureState>& stop) {
+    CommunicatorOptions stoppable = options;
+    stoppable.stop = stop;
+    return maker(std::move(stoppable), rendezvous_options(options.settings), deadline_of(options.settings));
+  };
   if (is_non_blocking(config)) {
     auto handle = std::make_unique<rondeComm>();
     RONDE_ASSIGN(handle->start, StartUp::begin(process().start_ups(), make));
     *comm = handle.release();
     return {rondeInProgress, "the communicator is not ready yet"};
   }
-  const GroupInit init{[make] { return finish(make(std::make_shared<FailureState>())); }, comm, parent};
+  const GroupInit init{[make] { return as_handle(make(std::make_shared<FailureState>())); }, comm, parent};
   if (!group_of_thread().open()) return make_together({init});
   group_of_thread().inits.push_back(init);
   return {};
@@ -90,13 +100,10 @@ Status init_rank(rondeComm_t* comm, int nranks, const rondeUniqueId& packed, int
   RONDE_ASSIGN(const Settings settings, settings_with(config));
   warn_once_a_job(rank);
   const CommunicatorOptions options = make_options(settings, config, nranks, rank);
-  return start(comm, config, nullptr, [id, options](const std::shared_ptr<FailureState>& stop) {
-    CommunicatorOptions stoppable = options;
-    stoppable.stop = stop;
-    const Deadline deadline = deadline_of(stoppable.settings);
-    const RendezvousOptions meeting = rendezvous_options(stoppable.settings);
-    return make_rank(process(), id, std::move(stoppable), meeting, deadline);
-  });
+  return start(comm, config, nullptr, options,
+               [id](CommunicatorOptions made, const RendezvousOptions& meeting, Deadline deadline) {
+                 return make_rank(process(), id, std::move(made), meeting, deadline);
+               });
 }
 
 Status read_list(const Communicator& parent, const int* ranks, int count, std::set<uint32_t>& list) {
@@ -133,16 +140,13 @@ Status shrink(rondeComm_t comm, const int* ranks, int count, rondeComm_t* new_co
     RONDE_ASSIGN(const Settings settings, settings_with(config));
     options = make_options(settings, config, 0, 0);
   }
-  RONDE_ASSIGN(const Predecessor before, parent.as_predecessor());
+  RONDE_ASSIGN(const Predecessor before, parent.begin_succession());
   if (flags == RONDE_SHRINK_ABORT) parent.revoke();
   process().worker().wait_for(parent);
-  return start(new_comm, config, &parent, [before, without, options](const std::shared_ptr<FailureState>& stop) {
-    CommunicatorOptions stoppable = options;
-    stoppable.stop = stop;
-    const Deadline deadline = deadline_of(stoppable.settings);
-    const RendezvousOptions meeting = rendezvous_options(stoppable.settings);
-    return make_successor(process(), before, without, std::move(stoppable), meeting, deadline);
-  });
+  return start(new_comm, config, &parent, options,
+               [before, without](CommunicatorOptions made, const RendezvousOptions& meeting, Deadline deadline) {
+                 return make_successor(process(), before, without, std::move(made), meeting, deadline);
+               });
 }
 
 // All ranks of one process: no id, no sockets. One thread for each, as every one waits for the others.
@@ -168,7 +172,7 @@ Status init_all(rondeComm_t* comms, int nranks, const int* devices) {
       CommunicatorOptions options = make_options(settings, nullptr, nranks, static_cast<int>(rank));
       options.job = job;
       options.secret = secret;
-      return finish(Communicator::create(process(), options, std::move(rendezvous[rank]), deadline_of(settings)));
+      return as_handle(Communicator::create(process(), options, std::move(rendezvous[rank]), deadline_of(settings)));
     };
     inits.push_back({make, comms + rank, nullptr});
   }

@@ -24,11 +24,11 @@ void give_back(std::byte* page) {
 std::shared_ptr<std::byte> make_page() {
   void* page = MAP_FAILED;
   {
-    const fork_guard::Section section;  // no child between the two
+    const fork_guard::Section section;  // no child before the page is marked
     page = ::mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page != MAP_FAILED) {
       ::madvise(page, kPageBytes, MADV_DONTDUMP);
-      ::madvise(page, kPageBytes, MADV_WIPEONFORK);  // a child finds zeroes
+      ::madvise(page, kPageBytes, MADV_WIPEONFORK);  // a child finds zeroes; from Linux 4.14 on
     }
   }
   if (page == MAP_FAILED) throw std::bad_alloc();
@@ -37,7 +37,9 @@ std::shared_ptr<std::byte> make_page() {
 
 }  // namespace
 
-Secret::Secret(ByteView bytes) : page_(make_page()) { std::copy_n(bytes.begin(), kBytes, page_.get()); }
+Secret::Secret(std::span<const std::byte, kBytes> bytes) : page_(make_page()) {
+  std::copy_n(bytes.begin(), kBytes, page_.get());
+}
 
 Result<Secret> Secret::random() {
   Secret secret;

@@ -17,8 +17,8 @@ class Secret {
   static constexpr size_t kBytes = 32;
 
   Secret() = default;  // zeroes: nobody's
-  // Of kBytes. Like the two below it throws std::bad_alloc without memory.
-  explicit Secret(ByteView bytes);
+  // Like the two below it throws std::bad_alloc without memory.
+  explicit Secret(std::span<const std::byte, kBytes> bytes);
   static Result<Secret> random();
   // HMAC-SHA-256 under `key` over the parts one after the other.
   static Secret derive(ByteView key, std::initializer_list<ByteView> parts);

@@ -1,6 +1,7 @@
 #include "base/settings.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -246,6 +247,15 @@ Status apply_log_settings(const Settings& settings) {
   return {};
 }
 
+Status check_trace_dir(const std::string& path) {
+  struct stat about {};
+  int error = ::access(path.c_str(), W_OK | X_OK) == 0 && ::stat(path.c_str(), &about) == 0 ? 0 : errno;
+  if (error == 0 && !S_ISDIR(about.st_mode)) error = ENOTDIR;
+  if (error == 0) return {};
+  return {rondeInvalidUsage, fmt::format("RONDE_TRACE_DIR='{}' cannot be used{}; allowed: {}", path,
+                                         system_error("", error).message(), find_row("RONDE_TRACE_DIR")->help.allowed)};
+}
+
 }  // namespace
 
 Result<Settings> Settings::from_environment() {
@@ -255,12 +265,7 @@ Result<Settings> Settings::from_environment() {
     if (value) RONDE_TRY(settings.set(row.help.name, *value));
   }
   RONDE_TRY(apply_log_settings(settings));
-  if (!settings.trace_dir.empty() && ::access(settings.trace_dir.c_str(), W_OK | X_OK) != 0) {
-    const std::string reason = system_error("", errno).message();
-    return Status(rondeInvalidUsage,
-                  fmt::format("RONDE_TRACE_DIR='{}' cannot be used{}; allowed: {}", settings.trace_dir, reason,
-                              find_row("RONDE_TRACE_DIR")->help.allowed));
-  }
+  if (!settings.trace_dir.empty()) RONDE_TRY(check_trace_dir(settings.trace_dir));
   return settings;
 }
 
@@ -297,6 +302,7 @@ SettingsSurvey survey_settings() {
     if (const auto given = environment_variable(row.help.name.data())) {
       state.from_environment = true;
       state.problem = survey.settings.set(row.help.name, *given);
+      if (row.help.name == "RONDE_TRACE_DIR" && !given->empty()) state.problem = check_trace_dir(*given);
       state.value = state.problem.ok() ? value_text(row, survey.settings) : *given;
     }
     survey.states.push_back(std::move(state));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -81,6 +82,7 @@ bool same_user(int socket) {
 }
 
 bool send_with_descriptors(int socket, ByteView bytes, std::span<const int> descriptors) {
+  assert(descriptors.size() <= kMostDescriptors);
   iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))] = {};
   msghdr message{};
@@ -124,12 +126,16 @@ ReceiveOutcome receive_with_descriptors(int socket, std::span<std::byte> bytes, 
     }
   }
   if (received < 0 && errno == EAGAIN) return ReceiveOutcome::not_yet;
-  // The kernel drops descriptors that find no place, without an error.
-  if (received >= 0 && (message.msg_flags & MSG_CTRUNC) != 0 && found < kMostReceived) return ReceiveOutcome::full;
-  for (size_t i = 0; i < std::min(found, descriptors.size()); ++i) descriptors[i] = std::move(owned[i]);
+  // The kernel drops descriptors that find no place, without an error; others have numbers that cannot be registered.
+  const std::span<Fd> came = std::span(owned).first(found);
+  const bool dropped = received >= 0 && (message.msg_flags & MSG_CTRUNC) != 0 && found < kMostReceived;
+  if (dropped || !std::all_of(came.begin(), came.end(), [](const Fd& fd) { return fd.valid(); }))
+    return ReceiveOutcome::full;
   const bool enough = found + optional >= descriptors.size() && found <= descriptors.size();
   const bool complete = received == static_cast<ssize_t>(bytes.size()) && enough;
-  return complete ? ReceiveOutcome::received : ReceiveOutcome::refused;
+  if (!complete) return ReceiveOutcome::refused;
+  std::move(came.begin(), came.end(), descriptors.begin());
+  return ReceiveOutcome::received;
 }
 
 }  // namespace ronde

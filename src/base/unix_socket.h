@@ -25,7 +25,7 @@ bool same_user(int socket);
 
 inline constexpr size_t kMostDescriptors = 3;  // with one message
 
-// Sends the bytes with the descriptors attached, all or nothing; false with errno otherwise.
+// Sends the bytes with the descriptors (at most kMostDescriptors) attached, all or nothing; false with errno otherwise.
 bool send_with_descriptors(int socket, ByteView bytes, std::span<const int> descriptors);
 
 // refused: closed, other size, other descriptors. full: they came, and this process may not have so many; they are lost.

@@ -5,10 +5,9 @@
 
 #include <charconv>
 #include <climits>
-#include <sstream>
 #include <utility>
 
-#include "base/read_file.h"
+#include "base/host.h"
 #include "base/settings.h"
 
 namespace ronde {
@@ -34,39 +33,17 @@ Result<World> world_from(const char* rank, const char* nranks, const char* local
   return world;
 }
 
-struct ProcessStat {
-  std::string name;  // at most 15 characters
-  int parent = 0;
-  std::string start_time;  // with the number it names a process for good
-};
-
-std::optional<ProcessStat> process_stat(int pid) {
-  const std::string line = read_file(fmt::format("/proc/{}/stat", pid));
-  const size_t open = line.find('(');
-  const size_t close = line.rfind(')');  // the name itself may hold anything
-  if (open == std::string::npos || close == std::string::npos) return std::nullopt;
-  ProcessStat stat;
-  stat.name = line.substr(open + 1, close - open - 1);
-  std::istringstream fields(line.substr(close + 1));
-  std::string state, skipped;
-  fields >> state >> stat.parent;
-  for (int field = 5; field <= 21; ++field) fields >> skipped;
-  fields >> stat.start_time;
-  return stat;
-}
-
 std::string process_name(int pid) {
-  const auto stat = process_stat(pid);
-  return fmt::format("process {} {}", pid, stat ? stat->start_time : "");
+  return fmt::format("process {} {}", pid, process_stat(std::to_string(pid)).start_time);
 }
 
 // The nearest ancestor of that name: a shell between it and this process does not matter. Else the parent.
 std::string ancestor_name(std::string_view name) {
   for (int pid = getppid(); pid > 1;) {
-    const auto stat = process_stat(pid);
-    if (!stat) break;
-    if (stat->name.starts_with(name)) return process_name(pid);
-    pid = stat->parent;
+    const ProcessStat stat = process_stat(std::to_string(pid));
+    if (stat.name.empty()) break;
+    if (stat.name.starts_with(name)) return process_name(pid);
+    pid = stat.parent;
   }
   return process_name(getppid());
 }

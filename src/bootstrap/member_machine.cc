@@ -122,7 +122,7 @@ void MemberMachine::time_out(Time now) {
       missing_ ? ranks_text(*missing_) : "the other ranks (the meeting point did not tell which)";
   const std::string waited =
       deadline_.passed(began_)
-          ? fmt::format("rank {} had no time left in start-up for what comes next ({})", join_.rank, what_)
+          ? fmt::format("rank {} had no time left in start-up for what comes next ({}).", join_.rank, what_)
           : fmt::format("rank {} waited {} in start-up ({}) for {}: not started, ended, or unable to reach {}?",
                         join_.rank, waited_text(now), what_, missing, meeting_point_);
   const Status why(rondeTimedOut, waited + " RONDE_INIT_TIMEOUT sets how many seconds start-up may take");

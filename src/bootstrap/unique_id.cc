@@ -74,7 +74,7 @@ Result<UniqueId> UniqueId::unpack(const rondeUniqueId& packed) {
   id.retry_refused = (reader.number<uint8_t>() & kRetryRefused) != 0;
   id.port = reader.number<uint16_t>();
   id.job = reader.number<uint64_t>();
-  id.secret = Secret(bytes.subspan(kSecretOffset, Secret::kBytes));
+  id.secret = Secret(bytes.subspan<kSecretOffset, Secret::kBytes>());
   reader.skip(Secret::kBytes);
   const auto count = reader.number<uint8_t>();
   for (uint8_t i = 0; i < count; ++i) {

@@ -93,7 +93,6 @@ bool ControlMachine::arrived(const Flood::Arrival& arrival, Time now) {
                                                 who_(arrival.origin), status.message())});
       } else if (lost_.insert(rank).second) {
         new_lost_.push_back(rank);
-        if (inquiry_) inquiry_->lost(rank);
         fail({status.code(), fmt::format("{} {}", who_(rank), status.message())});
       }
       return true;

@@ -16,6 +16,10 @@ namespace {
 constexpr Milliseconds kStopPoll{50};  // how often it is asked whether to stop
 constexpr Milliseconds kMissingWarning{10'000};
 constexpr Milliseconds kLastWord{500};  // for a decision that crosses with giving up
+
+std::string seconds_since(Time begun) {
+  return fmt::format("{:.1f} s", std::chrono::duration<double>(Clock::now() - begun).count());
+}
 const Status kVanished(rondePeerLost, "ended without saying goodbye");
 
 struct ControlFacts {
@@ -230,6 +234,7 @@ Result<ShrinkDecision> ControlHub::shrink(uint32_t rank, const ShrinkRequest& re
     dirty_.push_back(rank);
   });
   loop_.poke(*this);  // it may have a deadline now
+  const Time begun = Clock::now();
   Deadline warning = Deadline::after(kMissingWarning);
   for (;;) {
     {
@@ -238,15 +243,18 @@ Result<ShrinkDecision> ControlHub::shrink(uint32_t rank, const ShrinkRequest& re
       if (machine.has_left())
         return Status(rondeInvalidUsage, "the communicator was finalized: nothing can follow it any more");
       if (const ShrinkDecision* decision = machine.shrink().decision()) return *decision;
-      if (const auto why = why_give_up(rank, machine.shrink(), request, deadline, stop)) {
+      if (const auto why = why_give_up(rank, machine.shrink(), request, begun, deadline, stop)) {
         lock.unlock();
         return give_up_shrink(rank, *why);
       }
       if (!machine.shrink().wants_meeting()) {
         if (warning.passed()) {
-          log::warn("rank {}: rondeCommShrink waits for {}: {}", rank, ranks_text(machine.shrink().missing()),
+          const std::string missing = ranks_text(machine.shrink().missing());
+          lock.unlock();  // the user's callback may take long, or call the library
+          log::warn("rank {} has waited {} in rondeCommShrink for {}: {}", rank, seconds_since(begun), missing,
                     request.missing_means);
           warning = Deadline::after(kMissingWarning);
+          continue;
         }
         changed_.wait_until(lock, std::min(deadline.time(), Clock::now() + kStopPoll));
         continue;
@@ -282,14 +290,13 @@ void ControlHub::refuse_shrink(uint32_t rank, const std::set<uint32_t>& without,
 }
 
 std::optional<Status> ControlHub::why_give_up(uint32_t rank, const Shrink& shrink, const ShrinkRequest& request,
-                                              Deadline deadline, const OnceFlag* stop) {
+                                              Time begun, Deadline deadline, const OnceFlag* stop) {
   if (stop != nullptr && stop->is_set())
     return Status(rondeRemoteError, fmt::format("rank {} has given up rondeCommShrink", rank));
   if (!deadline.passed()) return std::nullopt;
   return Status(rondeTimedOut,
-                fmt::format("rank {} has waited to its limit (RONDE_INIT_TIMEOUT) in rondeCommShrink for "
-                            "{}: {}",
-                            rank, ranks_text(shrink.missing()), request.missing_means));
+                fmt::format("rank {} has waited {} in rondeCommShrink (the limit of RONDE_INIT_TIMEOUT) for {}: {}",
+                            rank, seconds_since(begun), ranks_text(shrink.missing()), request.missing_means));
 }
 
 void ControlHub::watch_losses(uint32_t rank, std::function<void(uint32_t)> lost) {

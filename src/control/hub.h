@@ -121,7 +121,7 @@ class ControlHub final : public EventSource {
   void push(LinkKey key, Link& link, Time now);
   void tell(Member& member);
   [[nodiscard]] static std::optional<Status> why_give_up(uint32_t rank, const Shrink& shrink,
-                                                         const ShrinkRequest& request, Deadline deadline,
+                                                         const ShrinkRequest& request, Time begun, Deadline deadline,
                                                          const OnceFlag* stop);
   Result<ShrinkDecision> give_up_shrink(uint32_t rank, const Status& why);
   [[nodiscard]] Member* find(uint32_t rank);

@@ -26,7 +26,6 @@ class Inquiry {
   void answered(uint32_t rank, const Answer& answer);
   // In good order, after its call `begun`.
   void left(uint32_t rank, uint32_t begun);
-  void lost(uint32_t rank) { unanswered_.erase(rank); }
   // All has been told that is known so far; answers may still come.
   void conclude() { concluded_ = true; }
   [[nodiscard]] bool concluded() const { return concluded_; }

@@ -30,8 +30,12 @@ void Shrink::begin(const std::set<uint32_t>& without, Time now, const std::optio
   refused_ = refusal;
   last_asked_.reset();
   told_missing_.clear();
-  if (decision() != nullptr) return;  // the others have decided without this rank
   out_.insert(without.begin(), without.end());
+  const auto early = early_.find(number_);
+  if (early != early_.end() && is_refusal_from_outside({number_, early->second, *decision()}))
+    decisions_.erase(number_);
+  early_.erase(early_.begin(), early_.upper_bound(number_));
+  if (decision() != nullptr) return;  // the others have decided without this rank
   check_left();
   const auto pending = pending_.find(number_);
   if (pending != pending_.end() && active()) {
@@ -122,12 +126,22 @@ void Shrink::answered(uint32_t who, const ShrinkAnswer& answer, Time now) {
 
 void Shrink::committed(const ShrinkCommit& commit) {
   if (decisions_.contains(commit.number)) return;
+  if (commit.number == number_ && is_refusal_from_outside(commit)) return;
   if (commit.number == number_ && commit.ballot < promised_) {
     if (!overheard_ || overheard_->ballot < commit.ballot) overheard_ = commit;
     return;
   }
   if (commit.number == number_) return end(commit.decision);
-  if (commit.number > number_) decisions_[commit.number] = commit.decision;
+  if (commit.number <= number_) return;
+  decisions_[commit.number] = commit.decision;
+  early_[commit.number] = commit.ballot;
+}
+
+// Of a rank that was put out, and may not know it, without this rank's promise. What one that has gone has said may be
+// all that is left of what was decided.
+bool Shrink::is_refusal_from_outside(const ShrinkCommit& commit) const {
+  const bool put_out = out_.contains(commit.ballot.rank) && !gone_.contains(commit.ballot.rank);
+  return !commit.decision.status.ok() && put_out && commit.ballot != promised_;
 }
 
 void Shrink::advance(Time now) {

@@ -70,6 +70,7 @@ class Shrink {
   void ask(Time now);
   void check_complete();
   void commit(ShrinkDecision decision);
+  [[nodiscard]] bool is_refusal_from_outside(const ShrinkCommit& commit) const;
   void end(ShrinkDecision decision);
   void reply(const Pending& pending);
 
@@ -79,6 +80,7 @@ class Shrink {
   uint32_t number_ = 0;                           // of the last begin()
   std::map<uint32_t, ShrinkDecision> decisions_;  // by number; kept for ranks that ask late
   std::map<uint32_t, Pending> pending_;           // questions about shrinks that this rank has not begun
+  std::map<uint32_t, Ballot> early_;              // of decisions about those
 
   // Of the shrink number_.
   std::set<uint32_t> out_;

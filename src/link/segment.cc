@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/file_size.h"
+
 namespace ronde {
 namespace {
 
@@ -98,7 +100,7 @@ Result<std::shared_ptr<Segment>> Segment::create(const SegmentLayout& layout, bo
   if (shared) {
     memfd = make_memfd();
     if (!memfd.valid()) return system_error("cannot make shared memory (memfd_create)", errno);
-    if (::ftruncate(memfd.get(), static_cast<off_t>(layout.total)) != 0) {
+    if (!extend_file(memfd.get(), layout.total)) {
       return system_error(fmt::format("cannot make shared memory of {} bytes", layout.total), errno);
     }
   }

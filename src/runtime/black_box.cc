@@ -14,6 +14,8 @@
 #include <string>
 #include <utility>
 
+#include "base/file_size.h"
+#include "base/host.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/launcher.h"
@@ -89,6 +91,9 @@ class BlackBox::File {
  public:
   explicit File(Fd given) : fd_(std::move(given)) {
     if (!fd_.valid() || !take_over()) make();
+    if (head_ == nullptr) return;
+    const std::string own = fmt::format("/proc/self/fd/{}", fd_.get());
+    for_others_ = Fd::make([&] { return ::open(own.c_str(), O_RDONLY | O_CLOEXEC); });
   }
   ~File() {
     if (head_ != nullptr) unmap(head_, fd_);
@@ -107,18 +112,18 @@ class BlackBox::File {
       *number = areas_++;
     }
     const size_t offset = sizeof(Head) + *number * sizeof(Area);
-    if (*number + 1 == areas_ && !grow_to(offset + sizeof(Area))) {
-      --areas_;
+    // Zeros again, whoever used it before. The file never gets shorter: others may read it.
+    ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), sizeof(Area));
+    if (!reserve_in_file(fd_.get(), offset, sizeof(Area))) {
+      ended_.push_back(*number);
       return nullptr;
     }
-    // Zeros again, whoever used it before.
-    ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), sizeof(Area));
     auto* area = map_at<Area>(fd_.get(), offset);
     publish_unwatched(head_->areas, static_cast<uint32_t>(areas_));
     return area;
   }
 
-  [[nodiscard]] int descriptor() const { return fd_.get(); }
+  [[nodiscard]] int for_others() const { return for_others_.get(); }
 
   void give_back(Area* area, size_t number) {
     if (fd_.is_inherited()) return;
@@ -129,16 +134,9 @@ class BlackBox::File {
   }
 
  private:
-  // Never shorter: another process may have written it, and others read it.
-  [[nodiscard]] bool grow_to(size_t bytes) const {
-    struct stat info {};
-    if (::fstat(fd_.get(), &info) != 0) return false;
-    return static_cast<size_t>(info.st_size) >= bytes || ::ftruncate(fd_.get(), static_cast<off_t>(bytes)) == 0;
-  }
-
   // A file of the launcher: this process writes it if no other one that lives does.
   bool take_over() {
-    if (!grow_to(sizeof(Head))) return false;
+    if (!reserve_in_file(fd_.get(), 0, sizeof(Head))) return false;
     head_ = map_at<Head>(fd_.get(), 0);
     if (head_ == nullptr) return false;
     uint32_t owner = head_->pid.load();
@@ -158,7 +156,7 @@ class BlackBox::File {
       return;
     }
     fd_ = std::move(*file);
-    if (!grow_to(sizeof(Head))) return;
+    if (!reserve_in_file(fd_.get(), 0, sizeof(Head))) return;
     head_ = map_at<Head>(fd_.get(), 0);
     if (head_ == nullptr) return;
     head_->pid.store(static_cast<uint32_t>(::getpid()));
@@ -172,11 +170,13 @@ class BlackBox::File {
     std::array<char, 64> host{};
     if (::gethostname(host.data(), host.size() - 1) == 0) head_->host = host;
     copy_text(head_->program, program_invocation_short_name);
+    head_->start_time = process_stat("self").start_time;
     publish_unwatched(head_->magic, black_box::kMagic);
   }
 
   std::mutex mutex_;
   Fd fd_;
+  Fd for_others_;  // the same, for reading only
   Head* head_ = nullptr;
   size_t areas_ = 0;
   std::deque<size_t> ended_;  // numbers of areas, the one that ended first in front
@@ -210,10 +210,10 @@ std::shared_ptr<Area> BlackBox::area_for(uint64_t job, uint32_t rank, uint32_t n
   return result;
 }
 
-int BlackBox::descriptor() const { return file_->descriptor(); }
+int BlackBox::for_others() const { return file_->for_others(); }
 
 void BlackBox::keep(std::shared_ptr<const Fd> other) {
-  if (other == nullptr || same_file(other->get(), descriptor())) return;
+  if (other == nullptr || same_file(other->get(), for_others())) return;
   const std::scoped_lock lock(kept_mutex_);
   std::erase_if(kept_, [&](const auto& kept) { return same_file(kept->get(), other->get()); });
   kept_.push_back(std::move(other));

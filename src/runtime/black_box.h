@@ -1,5 +1,5 @@
-// The black box of a process: what its ranks have done last, in a memory file that ronderun holds too, so that it outlives
-// the process. Nothing here can fail a communicator: without a memory file the areas are memory of this process alone.
+// The black box of a process: what its ranks have done last, in a memory file that ronderun or ranks of the same host hold
+// too, so that it outlives the process. Nothing here can fail a communicator: without a memory file the areas are memory of this process alone.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +28,14 @@ class BlackBox {
   BlackBox(const BlackBox&) = delete;
   BlackBox& operator=(const BlackBox&) = delete;
 
-  // What RONDE_BLACK_BOX_FD names; -1 if that is no such file, or in use by another process.
+  // What RONDE_BLACK_BOX_FD names; -1 if that is no such file.
   static int given_by_launcher();
 
   // Any thread. The area is marked as ended and used again when the result goes, which may outlive this object.
   std::shared_ptr<black_box::Area> area_for(uint64_t job, uint32_t rank, uint32_t nranks, std::string_view name);
 
-  // The memory file, for others to hold; -1: none.
-  [[nodiscard]] int descriptor() const;
+  // The memory file, for others to hold and to read; -1: none.
+  [[nodiscard]] int for_others() const;
   // Holds the black box of another process of this host, so that it outlives that process: the last few that were given.
   // Any thread. Null: nothing.
   void keep(std::shared_ptr<const Fd> other);

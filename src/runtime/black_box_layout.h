@@ -15,7 +15,7 @@ namespace ronde::black_box {
 // Of the memory file; behind /proc/PID/fd it reads "/memfd:ronde-black-box (deleted)".
 inline constexpr const char* kMemoryName = "ronde-black-box";
 inline constexpr uint64_t kMagic = 0x786f4265646e6f52;  // "RondeBox"
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 inline constexpr size_t kOperations = 256;
 
 enum class OperationState : uint32_t { none, running, ended, failed };
@@ -62,6 +62,7 @@ struct alignas(4096) Head {
   std::atomic<uint32_t> areas{0};  // those behind it are not written yet
   std::array<char, 64> host{};
   std::array<char, 64> program{};
+  uint64_t start_time = 0;  // of the process, as in /proc/PID/stat: with its number it names the process for good
 };
 static_assert(sizeof(Head) == 4096);
 

@@ -8,6 +8,7 @@
 #include <climits>
 #include <memory>
 
+#include "base/printable.h"
 #include "base/retry.h"
 
 namespace ronde {
@@ -34,11 +35,7 @@ bool copy_from(int fd, size_t offset, T* target) {
 
 template <size_t N>
 std::string text_of(const std::array<char, N>& text) {
-  std::string result(text.begin(), std::find(text.begin(), text.end(), '\0'));
-  for (char& c : result) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';  // nothing that a terminal obeys
-  }
-  return result;
+  return printable({text.data(), static_cast<size_t>(std::find(text.begin(), text.end(), '\0') - text.begin())});
 }
 
 Time time_of(int64_t since_boot_ns) {
@@ -130,6 +127,7 @@ Result<BlackBoxRecording> read_black_box(int fd, size_t operations, Time now) {
   recording.pid = observe_unwatched(head->pid);
   recording.host = text_of(head->host);
   recording.program = text_of(head->program);
+  recording.start_time = head->start_time;
   for_each_area(fd, *head, [&](const Area& area) { recording.ranks.push_back(read_area(area, operations, now)); });
   return recording;
 }

@@ -47,6 +47,7 @@ struct BlackBoxRecording {
   uint32_t pid = 0;  // as the process sees itself
   std::string host;
   std::string program;
+  uint64_t start_time = 0;  // as in /proc/PID/stat
   std::vector<RecordedRank> ranks;
 };
 

@@ -116,6 +116,12 @@ Status Communicator::finalize() {
 void Communicator::abort() {
   const Status why(rondeAborted,
                    fmt::format("rank {} of {}: the communicator was aborted on this rank", rank(), nranks()));
+  std::shared_ptr<ShrinkTurn> turn;
+  {
+    const std::scoped_lock lock(turn_mutex_);
+    turn = turn_.lock();
+  }
+  if (turn != nullptr) turn->give_up(why);
   if (!failure_.set(why)) return;
   agreement_.report(Status(rondeRemoteError, fmt::format("rank {} aborted the communicator", rank())));
 }
@@ -127,12 +133,17 @@ void Communicator::revoke() {
   agreement_.report(Status(rondeRevoked, "revoked the communicator"));
 }
 
-Result<Predecessor> Communicator::as_predecessor() {
+Result<Predecessor> Communicator::begin_succession() {
   if (shrinks_->exchange(true))
     return Status(rondeInvalidUsage,
                   "a shrink of this communicator is in progress: wait for its end, or abort the new one");
+  auto turn = std::make_shared<ShrinkTurn>(shrinks_);
+  {
+    const std::scoped_lock lock(turn_mutex_);
+    turn_ = turn;
+  }
   return Predecessor{parts_.control, parts_.options.secret, static_cast<uint32_t>(parts_.options.rank),
-                     static_cast<uint32_t>(nranks()), std::make_shared<ShrinkTurn>(shrinks_)};
+                     static_cast<uint32_t>(nranks()), std::move(turn)};
 }
 
 std::vector<TransportTraffic> Communicator::traffic() const {

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -98,9 +99,9 @@ class Communicator {
   [[nodiscard]] std::set<uint32_t> lost_ranks() const { return failure_.lost(); }
   [[nodiscard]] bool finalized() const { return finalized_.is_set(); }  // any thread
 
-  // Of what follows this communicator once ranks have gone; see agree_on_succession.
-  // rondeInvalidUsage: a shrink of it is in progress.
-  Result<Predecessor> as_predecessor();
+  // Takes the turn of a shrink, which ends with the result: what follows this communicator once ranks have gone, see
+  // agree_on_succession. rondeInvalidUsage: a shrink of it is in progress.
+  Result<Predecessor> begin_succession();
   [[nodiscard]] const CommunicatorOptions& options() const { return parts_.options; }
 
   [[nodiscard]] std::vector<TransportTraffic> traffic() const;
@@ -129,6 +130,8 @@ class Communicator {
   bool float32_partials_ = false;
   OnceFlag finalized_;
   std::shared_ptr<std::atomic<bool>> shrinks_ = std::make_shared<std::atomic<bool>>(false);
+  std::mutex turn_mutex_;
+  std::weak_ptr<ShrinkTurn> turn_;  // of the last shrink
   Queue queue_;
 };
 

@@ -25,7 +25,6 @@ constexpr WaitPolicy kSpin{200, 100};
 constexpr WaitPolicy kSpinOnWires{40, 0};
 constexpr WaitPolicy kYield{0, 60};
 constexpr WaitPolicy kYieldOnWires{0, 4};
-constexpr Milliseconds kNewsLimit{300};
 
 class Setup {
  public:
@@ -43,7 +42,7 @@ class Setup {
     const Status status = run_steps();
     if (status.ok()) return std::move(parts_);
     // A peer that cannot be reached has most likely failed itself: its own word is the cause, and on its way.
-    if (status.code() == rondePeerUnreachable) elsewhere_->wait_until_set(kNewsLimit);
+    if (status.code() == rondePeerUnreachable) elsewhere_->wait_for_news();
     // What stopped the others is the cause; what this rank ran into after that is not.
     if (const Status elsewhere = elsewhere_->first(); !elsewhere.ok()) {
       if (elsewhere.code() == rondeAborted) tell_others({rondeRemoteError, "aborted the start-up"});
@@ -202,7 +201,7 @@ class Setup {
     if (parts_.options.counters_start != 0) parts_.own.segment->start_counters_at(parts_.options.counters_start);
     RONDE_ASSIGN(std::unique_ptr<Doorbell> doorbell, make_doorbell());
     parts_.own.doorbell = std::move(doorbell);
-    parts_.own.black_box = process_.black_box().descriptor();
+    parts_.own.black_box = process_.black_box().for_others();
     return {};
   }
 

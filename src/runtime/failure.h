@@ -46,9 +46,9 @@ class FailureState {
     return first_;
   }
 
-  // Blocks until it is set, at most so long.
-  void wait_until_set(Milliseconds limit) const {
-    const Deadline end = Deadline::after(limit);
+  // Blocks until it is set, but not for long: for who ran into something whose cause may be on its way from others.
+  void wait_for_news() const {
+    const Deadline end = Deadline::after(Milliseconds(300));
     while (!is_set() && !end.passed()) std::this_thread::sleep_for(Milliseconds(5));
   }
 

@@ -8,8 +8,6 @@
 namespace ronde {
 namespace {
 
-constexpr Milliseconds kNewsLimit{300};
-
 // Who dies from now on fails the new communicator, on all.
 Result<std::unique_ptr<Communicator>> start_successor(Process& process, const Predecessor& before,
                                                       const Succession& succession, CommunicatorOptions options,
@@ -20,12 +18,12 @@ Result<std::unique_ptr<Communicator>> start_successor(Process& process, const Pr
   const auto lost = std::make_shared<FailureState>();
   before.control->watch_losses([stop, lost, members = succession.members](uint32_t rank) {
     if (!std::binary_search(members.begin(), members.end(), rank)) return;
-    lost->set(ended_meanwhile(rank));
+    lost->set(ended_meanwhile(rank));  // beside stop, where the start's own news of that death may have come first
     stop->set(ended_meanwhile(rank));
   });
   auto made = make_rank(process, succession.id, std::move(options), std::move(meeting), deadline);
   // What this rank ran into may come of a death that it has not heard of yet.
-  if (!made.ok() && made.status().code() != rondeAborted) lost->wait_until_set(kNewsLimit);
+  if (!made.ok() && made.status().code() != rondeAborted) lost->wait_for_news();
   before.control->watch_losses(nullptr);
   if (lost->is_set()) return lost->first();
   if (stop->is_set()) return stop->first();
@@ -49,16 +47,18 @@ Result<std::unique_ptr<Communicator>> make_successor(Process& process, const Pre
                                                      const std::set<uint32_t>& without, CommunicatorOptions options,
                                                      const RendezvousOptions& meeting, Deadline deadline) {
   const std::shared_ptr<FailureState> stop = options.stop;
+  before.turn->begin(stop);
   RendezvousOptions stoppable = meeting;
   stoppable.stop = &stop->flag();
   StartAgreement everywhere(before, without);
   const Result<Succession> agreed = agree_on_succession(process.loop(), before, without, stoppable, deadline);
+  const auto refused = [&] { return stop->is_set() ? stop->first() : agreed.status(); };
   auto made = agreed.ok() ? start_successor(process, before, *agreed, std::move(options), meeting, deadline)
-                          : Result<std::unique_ptr<Communicator>>(agreed.status());
+                          : Result<std::unique_ptr<Communicator>>(refused());
   if (!made.ok()) {
     everywhere.refuse(made.status());
   } else if (const Status all = everywhere.reach(agreed->members, deadline, &stop->flag()); !all.ok()) {
-    made = all;
+    made = stop->is_set() ? stop->first() : all;
   }
   before.turn->end();
   return made;

@@ -39,8 +39,22 @@ Result<UniqueId> id_from(ByteView bytes, const Secret& before) {
 
 }  // namespace
 
+void ShrinkTurn::begin(std::shared_ptr<FailureState> stop) {
+  const std::scoped_lock lock(mutex_);
+  stop_ = std::move(stop);
+  if (!given_up_.ok()) stop_->set(given_up_);
+}
+
 void ShrinkTurn::end() {
+  const std::scoped_lock lock(mutex_);
   if (const auto taken = std::exchange(taken_, nullptr)) *taken = false;
+  stop_.reset();
+}
+
+void ShrinkTurn::give_up(const Status& why) {
+  const std::scoped_lock lock(mutex_);
+  given_up_ = why;
+  if (stop_ != nullptr) stop_->set(why);
 }
 
 Result<Succession> agree_on_succession(EventLoop& loop, const Predecessor& predecessor,

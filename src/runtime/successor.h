@@ -4,12 +4,14 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <set>
 
 #include "base/event_loop.h"
 #include "base/secret.h"
 #include "bootstrap/rendezvous.h"
 #include "control/control.h"
+#include "runtime/failure.h"
 
 namespace ronde {
 
@@ -20,10 +22,17 @@ class ShrinkTurn {
   ~ShrinkTurn() { end(); }
   ShrinkTurn(const ShrinkTurn&) = delete;
   ShrinkTurn& operator=(const ShrinkTurn&) = delete;
+  // The shrink ends soon once `stop` is set.
+  void begin(std::shared_ptr<FailureState> stop);
   void end();
+  // Any thread: sets it.
+  void give_up(const Status& why);
 
  private:
+  std::mutex mutex_;
   std::shared_ptr<std::atomic<bool>> taken_;
+  std::shared_ptr<FailureState> stop_;
+  Status given_up_;
 };
 
 // What it takes of the communicator before; may outlive it.

@@ -143,6 +143,27 @@ TEST_CASE("shrink: ranks of a list do not go on, and hear so if they ask") {
   CHECK(ranks.members(1) == Members{0, 2});
 }
 
+TEST_CASE("shrink: a rank that the others have put out cannot stop them, however often it calls") {
+  const bool is_late = GENERATE(false, true);  // the others begin after it has given up
+  Ranks ranks(3);
+  const auto others_begin = [&] {
+    for (const uint32_t rank : {1u, 2u}) ranks.all[rank].begin({0}, kNow);
+  };
+  if (!is_late) others_begin();
+  ranks.begin({0});
+  const std::vector<Bytes> asked = ranks.all[0].take_words();
+  ranks.begin({0});
+  for (const Bytes& word : ranks.all[0].take_words()) ranks.say(0, word, {1, 2});  // that it has refused the first one
+  if (is_late) others_begin();
+  ranks.deliver();
+  for (int i = 1; i <= 3; ++i) {
+    for (Shrink& rank : ranks.all) rank.advance(kNow + i * Milliseconds(300));
+    ranks.deliver();
+  }
+  CHECK(ranks.members(1) == Members{1, 2});
+  CHECK(ranks.members(2) == Members{1, 2});
+}
+
 TEST_CASE("shrink: a rank that only others exclude is told") {
   Ranks ranks(3);
   ranks.begin({0, 1});

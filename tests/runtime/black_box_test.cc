@@ -8,7 +8,11 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <filesystem>
+#include <memory>
 #include <new>
+#include <string>
+#include <system_error>
 #include <vector>
 
 #include "runtime/black_box_reader.h"
@@ -172,6 +176,35 @@ TEST_CASE("a file goes to the next process when its writer has ended, and never 
   CHECK(read_black_box(file.get(), 1, Clock::now())->ranks.empty());
   const auto area = next.area_for(7, 0, 2, "the next one's");
   CHECK(read_black_box(file.get(), 1, Clock::now())->ranks.at(0).name == "the next one's");
+}
+
+TEST_CASE("boxes of others are kept: the last few, each once, never the own one") {
+  const auto holders_of = [](const std::string& name) {
+    size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code gone;
+      if (std::filesystem::read_symlink(entry.path(), gone).string().find(name) != std::string::npos) ++count;
+    }
+    return count;
+  };
+  BlackBox box;
+  const auto give = [&](int number) {
+    const std::string name = "box-of-another-" + std::to_string(number);
+    box.keep(std::make_shared<const Fd>(::memfd_create(name.c_str(), MFD_CLOEXEC)));
+    return name;
+  };
+  box.keep(nullptr);
+  const std::string first = give(0);
+  CHECK(holders_of(first) == 1);
+  const auto twice = std::make_shared<const Fd>(::memfd_create("box-given-twice", MFD_CLOEXEC));
+  box.keep(twice);
+  box.keep(std::make_shared<const Fd>(::dup(twice->get())));
+  CHECK(holders_of("box-given-twice") == 2);  // the last one given, and this test's own
+  for (int number = 1; number <= 4; ++number) CHECK(holders_of(give(number)) == 1);
+  CHECK(holders_of(first) == 0);
+  const size_t own = holders_of(black_box::kMemoryName);
+  box.keep(std::make_shared<const Fd>(::dup(box.for_others())));
+  CHECK(holders_of(black_box::kMemoryName) == own);
 }
 
 TEST_CASE("what is no black box is refused, and a wild one harms nobody") {

@@ -102,7 +102,12 @@ class BlackBox(RonderunTest):
                for rank in range(3)]  # fmt: skip
         try:
             pids = [rank.pid for rank in job]
-            self.assertTrue(wait_until(lambda: self.communicator(pids), 30))
+
+            def runs():
+                communicator = self.communicator(pids)
+                return communicator and all(rank["operations"] for rank in communicator["ranks"])
+
+            self.assertTrue(wait_until(runs, 30))
             for survivor in (0, 1):  # which would end soon
                 os.kill(pids[survivor], signal.SIGSTOP)
             job[2].kill()

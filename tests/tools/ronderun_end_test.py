@@ -44,7 +44,7 @@ class Failure(RonderunTest):
             result = self.run_ronderun("-n", "3", "--keep-going", "sh", "-c", program)
             self.assertEqual((result.returncode, result.stdout), (code, "went on\n" * 2))
             self.assertRegex(result.stderr, r"^ronderun: rank 1 \(pid \d+ on .*\) (was killed by|ended with) .*\n$")
-        program = "[ $RONDE_RANK = 1 ] && exit 3; [ $RONDE_RANK = 0 ] && sleep 0.3; kill -9 $$"
+        program = "[ $RONDE_RANK = 1 ] && exit 3; [ $RONDE_RANK = 0 ] && sleep 2; kill -9 $$"
         result = self.run_ronderun("-n", "2", "--keep-going", "sh", "-c", program)
         self.assertEqual((result.returncode, result.stderr.count("\n")), (3, 2))  # nobody has ended with 0
 

@@ -78,6 +78,19 @@ class Hosts(RonderunTest):
         self.assertNotEqual(job.returncode, 0)
         self.assertTrue(wait_until(lambda: processes_with(self.marker) == []))
 
+    def test_others_go_on_without_a_lost_host(self):
+        for number, text in ((signal.SIGTERM, "rank 1 "), (signal.SIGKILL, "1 of its ranks lost")):
+            program = f"[ $RONDE_RANK = 0 ] && {{ sleep 2; echo went on; exit; }}; {self.sleeper()}"
+            job = self.start("-H", "a,b", "--keep-going", "--rsh", self.execute, "sh", "-c", program)
+            self.assertTrue(wait_until(lambda: processes_with("sleep\x00100." + self.marker)))
+            with open(f"/proc/{job.pid}/task/{job.pid}/children", encoding="utf-8") as file:
+                os.kill(int(file.read().split()[1]), number)
+            output, error = job.communicate(timeout=20)
+            self.assertEqual((job.returncode, output), (0, "went on\n"), error)
+            self.assertIn(text, error)
+            for pid in processes_with("sleep\x00100." + self.marker):  # of an agent that was killed
+                os.kill(pid, signal.SIGKILL)
+
     def test_ronderun_is_killed(self):
         job = self.start("-H", "a,b", "--rsh", self.execute, "sh", "-c", f"setsid {self.sleeper()} & {self.sleeper()}")
         self.assertTrue(wait_until(lambda: len(processes_with("sleep\x00100." + self.marker)) == 4))

@@ -3,9 +3,14 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <optional>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/unix_socket.h"
 
@@ -55,6 +60,21 @@ struct Side {
 };
 
 }  // namespace
+
+TEST_CASE("shm: a candidate gets the black box that it is to have") {
+  Side with_box(2);
+  const Side other(3);
+  with_box.offer.black_box = with_box.event.get();
+  OnceFlag stop;
+  std::optional<Result<std::vector<Received>>> got;
+  std::thread thread([&] { got.emplace(other.run(with_box, stop)); });
+  const Candidate neighbour{other.offer.rank, other.name, true};
+  const auto received = hand_over(with_box.offer, with_box.listener.get(), {neighbour}, &stop, Deadline::after(kLimit));
+  thread.join();
+  REQUIRE((received.ok() && received->size() == 1 && got->ok() && (*got)->size() == 1));
+  CHECK((*got)->front().black_box.valid());
+  CHECK_FALSE(received->front().black_box.valid());
+}
 
 TEST_CASE("shm: too few open files for the hand-over is an error that names the limit, at each point") {
   const Side sides[] = {Side(0), Side(1)};

@@ -3,8 +3,10 @@
 #include <sys/utsname.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <system_error>
 
 #include "base/log.h"
 #include "base/settings.h"
@@ -85,7 +87,9 @@ int run(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  return run(std::vector<std::string>(argv + 1, argv + argc));
+  const int exit_code = run(std::vector<std::string>(argv + 1, argv + argc));
+  if (std::fflush(stdout) != 0) throw std::system_error(errno, std::generic_category(), "cannot write the output");
+  return exit_code;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "ronde-doctor: %s\n", error.what());
   return 1;

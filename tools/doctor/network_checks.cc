@@ -58,7 +58,7 @@ Finding check_secret_file(const std::string& path) {
 Finding check_log_file(const std::string& path) {
   const std::string name = log::file_name(path);
   struct stat about {};
-  const bool was_there = ::stat(name.c_str(), &about) == 0;
+  const bool was_there = ::lstat(name.c_str(), &about) == 0;  // a link that leads nowhere is the user's, too
   const Status status = log::set_file(path);
   if (!status.ok()) return problem_of("log file", status, "set RONDE_LOG_FILE to a path in a folder that is there");
   if (!was_there) ::unlink(name.c_str());

@@ -12,6 +12,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/printable.h"
 #include "doctor/checks.h"
 
 namespace ronde::doctor {
@@ -66,7 +67,7 @@ std::string owner_of_port(uint16_t port) {
     std::ifstream file("/proc/" + process + "/comm");
     std::string name;
     std::getline(file, name);
-    owner = fmt::format("{} (process {})", name, process);
+    owner = fmt::format("{} (process {})", printable(name), process);  // another user may have chosen it
     return true;
   });
   return owner;

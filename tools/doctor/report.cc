@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
+
 namespace ronde::doctor {
 namespace {
 
@@ -23,13 +25,6 @@ size_t count_of(const std::vector<Finding>& findings, State state) {
 }
 
 // A value of the environment may hold what a terminal takes for a command.
-std::string printable(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < ' ' || c == 127) c = '?';
-  }
-  return text;
-}
-
 std::string shown(const std::string& value) {
   if (value.size() <= kLongestShown) return printable(value);
   return printable(value.substr(0, kLongestShown)) + "...";
@@ -58,10 +53,11 @@ Json with_head() {
 
 std::string findings_text(std::string_view heading, const std::vector<Finding>& findings) {
   size_t width = 0;
-  for (const Finding& finding : findings) width = std::max(width, finding.what.size());
+  for (const Finding& finding : findings) width = std::max(width, printable(finding.what).size());
   std::string text = fmt::format("{}\n\n", heading);
   for (const Finding& finding : findings) {
-    text += fmt::format("{:<9}{:<{}}  {}\n", state_text(finding.state), finding.what, width, printable(finding.value));
+    text += fmt::format("{:<9}{:<{}}  {}\n", state_text(finding.state), printable(finding.what), width,
+                        printable(finding.value));
     if (!finding.remedy.empty()) text += fmt::format("{:{}}-> {}\n", "", 9 + width + 2, printable(finding.remedy));
   }
   return text + fmt::format("\n{}, {}\n", number_of(count_of(findings, State::problem), "problem"),

@@ -55,6 +55,7 @@ class AgentLink {
   // Nothing more will come, and its process has ended.
   [[nodiscard]] bool finished() const { return exited_ && over_; }
   [[nodiscard]] bool was_lost() const { return lost_; }
+  [[nodiscard]] bool has_greeted() const { return greeting_.state() == GreetingFinder::State::found; }
 
  private:
   void received(ByteView bytes);

@@ -215,7 +215,8 @@ void Coordinator::note_failure(const RankEnd& end) {
 
 // Its ranks are dead, or cannot be heard of any more.
 bool Coordinator::go_on_without(AgentLink& link, const std::string& why) {
-  if (!options_.keep_going || ending_ || link.placement().local) return false;
+  // Not if the job has not even begun there.
+  if (!options_.keep_going || ending_ || link.placement().local || !link.has_greeted()) return false;
   const int lost = link.placement().count - std::exchange(ended_of_host_[&link], link.placement().count);
   output_.message(fmt::format("{}; {} of its ranks lost", why, lost));
   ranks_ended_ += lost;

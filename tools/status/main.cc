@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <system_error>
 #include <vector>
 
+#include "base/printable.h"
 #include "ronde/ronde.h"
 #include "status/report.h"
 #include "status/scan.h"
@@ -20,7 +23,8 @@ constexpr const char* kDescription =
     "moment in the files: ronde-status traces/ronde-black-box.* where RONDE_TRACE_DIR was traces.\n";
 constexpr const char* kFooter =
     "State of a rank: works (in an operation that moves), waits (nothing has moved for 0.1 s), idle (between\n"
-    "operations), stopped (by a signal or a debugger), failed, ended (its process has; ronderun still holds its box).\n"
+    "operations), stopped (by a signal or a debugger), failed, ended (its process has; another one still holds its "
+    "box).\n"
     "\n"
     "Exit status: 0; 1 if a FILE cannot be read; 2 for a wrong command line.\n";
 
@@ -35,7 +39,7 @@ int run(int argc, char** argv) {
   Arguments arguments;
   CLI::App app(kDescription, "ronde-status");
   app.footer(kFooter);
-  app.set_version_flag("-V,--version", fmt::format("ronde-status {}.{}.{}", RONDE_MAJOR, RONDE_MINOR, RONDE_PATCH));
+  app.set_version_flag("--version", fmt::format("ronde-status {}.{}.{}", RONDE_MAJOR, RONDE_MINOR, RONDE_PATCH));
   app.add_option("-n,--operations", arguments.operations, "Show so many of each rank's last operations; default: 1")
       ->type_name("COUNT")
       ->check(CLI::Range(size_t{1}, ronde::black_box::kOperations));
@@ -52,16 +56,17 @@ int run(int argc, char** argv) {
   }
   std::vector<ronde::status::FoundProcess> processes;
   ronde::Time now = ronde::Clock::now();
+  int exit_code = 0;
   if (arguments.files.empty()) {
     processes = ronde::status::find_processes(arguments.operations);
   } else {
     auto found = ronde::status::read_files(arguments.files, arguments.operations);
-    if (!found.ok()) {
-      fmt::print(stderr, "ronde-status: {}\n", found.status().message());
-      return 1;
-    }
-    processes = std::move(found->processes);
-    now = found->last_moment;
+    for (const std::string& problem : found.problems)
+      fmt::print(stderr, "ronde-status: {}\n", ronde::printable(problem));
+    exit_code = found.problems.empty() ? 0 : 1;
+    if (found.processes.empty()) return 1;
+    processes = std::move(found.processes);
+    now = found.last_moment;
   }
   const auto communicators = ronde::status::communicators_of(processes, arguments.all || !arguments.files.empty());
   if (arguments.json) {
@@ -72,7 +77,8 @@ int run(int argc, char** argv) {
   } else {
     fmt::print("{}", ronde::status::as_text(communicators, arguments.operations, now));
   }
-  return 0;
+  if (std::fflush(stdout) != 0) throw std::system_error(errno, std::generic_category(), "cannot write the output");
+  return exit_code;
 }
 
 }  // namespace

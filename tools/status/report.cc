@@ -89,7 +89,10 @@ std::string_view plural(const std::vector<uint32_t>& ranks, std::string_view one
 }
 
 Json operation_json(const RecordedOperation& operation, Time now) {
-  const auto seconds_ago = [now](Time time) { return std::chrono::duration<double>(now - time).count(); };
+  // A box is read a little after `now`.
+  const auto seconds_ago = [now](Time time) {
+    return std::max(0.0, std::chrono::duration<double>(now - time).count());
+  };
   Json json;
   json["number"] = operation.sequence;
   json["operation"] = "AllReduce";

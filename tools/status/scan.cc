@@ -8,14 +8,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <fstream>
 #include <map>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <utility>
 
 #include "base/fd.h"
+#include "base/host.h"
+#include "base/read_file.h"
 
 namespace ronde::status {
 namespace {
@@ -40,9 +40,9 @@ void add_boxes_of(const std::string& pid, Boxes& boxes) {
   const std::string folder = "/proc/" + pid + "/fd/";
   for (const std::string& number : numbers_in(folder)) {
     if (!is_black_box(folder + number)) continue;
-    Fd fd(open((folder + number).c_str(), O_RDONLY | O_CLOEXEC));
+    Fd fd(open((folder + number).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // it may be a pipe of that name
     struct stat info {};
-    if (!fd.valid() || fstat(fd.get(), &info) != 0) continue;
+    if (!fd.valid() || fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
     Box& box = boxes[{info.st_dev, info.st_ino}];
     if (!box.fd.valid()) box.fd = std::move(fd);
     const pid_t holder = static_cast<pid_t>(std::stol(pid));
@@ -50,18 +50,13 @@ void add_boxes_of(const std::string& pid, Boxes& boxes) {
   }
 }
 
-std::string read_file(const std::string& path) {
-  const std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 // Among the holders the one that writes the box.
 void find_writer(const std::vector<pid_t>& holders, FoundProcess& process) {
   for (const pid_t holder : holders) {
     const std::string text = read_file("/proc/" + std::to_string(holder) + "/status");
     if (own_pid_of(text).value_or(0) != static_cast<pid_t>(process.recording.pid)) continue;
+    // In containers the processes of several may have the same number.
+    if (process_stat(std::to_string(holder)).start_time != process.recording.start_time) continue;
     const bool stopped = text.find("\nState:\tT") != std::string::npos || text.find("\nState:\tt") != std::string::npos;
     process.pid = holder;
     process.state = stopped ? ProcessState::stopped : ProcessState::lives;
@@ -84,14 +79,25 @@ std::optional<pid_t> own_pid_of(std::string_view proc_status) {
   return error == std::errc() && end == numbers.data() + numbers.size() ? std::optional(pid) : std::nullopt;
 }
 
-Result<FoundFiles> read_files(const std::vector<std::string>& paths, size_t operations) {
+FoundFiles read_files(const std::vector<std::string>& paths, size_t operations) {
   FoundFiles found;
   for (const std::string& path : paths) {
-    const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file.valid()) return system_error(path, errno);
+    const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    struct stat info {};
+    if (!file.valid() || fstat(file.get(), &info) != 0) {
+      found.problems.push_back(system_error(path, errno).message());
+      continue;
+    }
+    if (!S_ISREG(info.st_mode)) {
+      found.problems.push_back(path + ": no plain file; name the black boxes themselves");
+      continue;
+    }
     const Time last = last_moment_in(file.get());
     auto recording = read_black_box(file.get(), operations, last);
-    if (!recording.ok()) return Status(rondeInvalidArgument, path + ": " + recording.status().message());
+    if (!recording.ok()) {
+      found.problems.push_back(path + ": " + recording.status().message());
+      continue;
+    }
     found.processes.push_back({std::move(*recording), 0, ProcessState::ended});
     found.last_moment = std::max(found.last_moment, last);
   }

@@ -25,9 +25,9 @@ std::vector<FoundProcess> find_processes(size_t operations);
 struct FoundFiles {
   std::vector<FoundProcess> processes;
   Time last_moment{};
+  std::vector<std::string> problems;  // of files that are none, with their names
 };
-// rondeInvalidArgument names a file that is none.
-Result<FoundFiles> read_files(const std::vector<std::string>& paths, size_t operations);
+FoundFiles read_files(const std::vector<std::string>& paths, size_t operations);
 
 // The innermost of the numbers in the NSpid line of /proc/PID/status: what the process itself takes for its number.
 // Nothing if there is no such line. Pure.

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/log.h"
 #include "base/retry.h"
 #include "base/unix_socket.h"
 
@@ -18,7 +19,7 @@ constexpr int kStrangersAtMost = 64;
 constexpr Milliseconds kYoung{1000};  // a connection that has this long to prove itself does not give way to others
 constexpr int kPollMs = 50;
 
-enum class Step { more, finished, failed, full };  // full: this process may not open more files
+enum class Step { more, finished, failed, full };  // full: this process may open no more files, says errno
 
 // Reads up to `size` bytes; 0: nothing yet, -1: closed or broken.
 ssize_t read_some(int socket, std::byte* target, size_t size) {
@@ -26,6 +27,9 @@ ssize_t read_some(int socket, std::byte* target, size_t size) {
   if (received == 0) return -1;
   return received < 0 && errno == EAGAIN ? 0 : received;
 }
+
+// Of this process or of the machine: waiting would not help.
+bool is_shortage(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
 
 bool write_all(int socket, ByteView bytes) {  // a few dozen bytes on a fresh Unix socket: they always fit
   const ssize_t sent = retry_interrupted([&] { return ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL); });
@@ -52,7 +56,7 @@ class Outgoing {
     if (!socket_.valid()) {
       const ConnectOutcome outcome = connect_abstract(candidate_.socket_name, socket_);
       if (outcome == ConnectOutcome::busy) return Step::more;
-      if (outcome == ConnectOutcome::refused && errno == EMFILE) return Step::full;
+      if (outcome == ConnectOutcome::refused && is_shortage(errno)) return Step::full;
       if (outcome == ConnectOutcome::refused || !write_all(socket_.get(), client_.hello())) return Step::failed;
     }
     std::byte buffer[kAnswerBytes];
@@ -106,7 +110,7 @@ class Incoming {
     switch (receive_with_descriptors(socket_.get(), received_.token, descriptors, 1)) {
       case ReceiveOutcome::not_yet: return Step::more;
       case ReceiveOutcome::refused: return Step::failed;
-      case ReceiveOutcome::full: return Step::full;
+      case ReceiveOutcome::full: errno = EMFILE; return Step::full;
       case ReceiveOutcome::received: break;
     }
     received_.rank = static_cast<int>(claim.client_rank);
@@ -145,8 +149,15 @@ class Handover {
       advance_outgoing();
       RONDE_TRY(accept_all());
       advance_incoming();
-      if (full_) return system_error("cannot exchange memory with a rank of this host", EMFILE);
+      if (shortage_ != 0) return system_error("cannot exchange memory with a rank of this host", shortage_);
       if (!outgoing_.empty() || !awaited_.empty()) wait(deadline);
+    }
+    for (const int rank : awaited_) {
+      log::warn(
+          "no shared memory with rank {}: it was not handed over in time (that rank is held up, or programs that do "
+          "not "
+          "belong to the job keep {} connections to this one open)",
+          rank, incoming_.size());
     }
     return {};
   }
@@ -158,19 +169,21 @@ class Handover {
     std::erase_if(outgoing_, [this](const std::unique_ptr<Outgoing>& connection) {
       const Step step = connection->advance();
       if (step == Step::failed) std::erase(awaited_, connection->rank());
-      full_ = full_ || step == Step::full;
+      if (step == Step::full) shortage_ = errno;
       return step != Step::more;
     });
   }
 
   Status accept_all() {
     for (;;) {
+      waits_for_place_ = false;
       if (incoming_.size() >= awaited_.size() + kStrangersAtMost) {
-        if (incoming_.front()->is_young()) return {};  // the others wait in the backlog
+        waits_for_place_ = incoming_.front()->is_young();  // the others wait in the backlog
+        if (waits_for_place_) return {};
         incoming_.erase(incoming_.begin());
       }
       Fd socket = Fd::make([&] { return ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); });
-      full_ = full_ || (!socket.valid() && errno == EMFILE);
+      if (!socket.valid() && is_shortage(errno)) shortage_ = errno;
       if (!socket.valid()) return {};
       Nonce nonce{};
       RONDE_TRY(random_bytes(nonce));
@@ -185,13 +198,13 @@ class Handover {
         Received received = connection->take();
         if (std::erase(awaited_, received.rank) > 0) received_.push_back(std::move(received));
       }
-      full_ = full_ || step == Step::full;
+      if (step == Step::full) shortage_ = errno;
       return step != Step::more;
     });
   }
 
   void wait(Deadline deadline) {
-    std::vector<pollfd> fds{{listener_, POLLIN, 0}};
+    std::vector<pollfd> fds{{waits_for_place_ ? -1 : listener_, POLLIN, 0}};
     bool retry_soon = false;
     for (const auto& connection : outgoing_) {
       if (connection->fd() >= 0) fds.push_back({connection->fd(), POLLIN, 0});
@@ -207,7 +220,8 @@ class Handover {
   std::vector<std::unique_ptr<Incoming>> incoming_;
   std::vector<int> awaited_;  // ranks whose memory has not come
   std::vector<Received> received_;
-  bool full_ = false;  // this process may not open more files
+  bool waits_for_place_ = false;  // too many connections have not proved themselves yet
+  int shortage_ = 0;              // errno: there are no more descriptors for this process
 };
 
 }  // namespace
