@@ -172,7 +172,7 @@ Status init_all(rondeComm_t* comms, int nranks, const int* devices) {
       CommunicatorOptions options = make_options(settings, nullptr, nranks, static_cast<int>(rank));
       options.job = job;
       options.secret = secret;
-      return as_handle(Communicator::create(process(), options, std::move(rendezvous[rank]), deadline_of(settings)));
+      return as_handle(make_rank(process(), options, std::move(rendezvous[rank]), deadline_of(settings)));
     };
     inits.push_back({make, comms + rank, nullptr});
   }

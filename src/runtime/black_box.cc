@@ -20,6 +20,7 @@
 #include "base/settings.h"
 #include "bootstrap/launcher.h"
 #include "runtime/black_box_reader.h"
+#include "runtime/life_log.h"
 
 namespace ronde {
 
@@ -206,6 +207,7 @@ std::shared_ptr<Area> BlackBox::area_for(uint64_t job, uint32_t rank, uint32_t n
   result->nranks = nranks;
   result->job = job;
   copy_text(result->name, name);
+  LifeLog(result).enter(black_box::Phase::meeting);
   publish_unwatched(result->state, AreaState::in_use);
   return result;
 }

@@ -15,7 +15,7 @@ namespace ronde::black_box {
 // Of the memory file; behind /proc/PID/fd it reads "/memfd:ronde-black-box (deleted)".
 inline constexpr const char* kMemoryName = "ronde-black-box";
 inline constexpr uint64_t kMagic = 0x786f4265646e6f52;  // "RondeBox"
-inline constexpr uint32_t kVersion = 2;
+inline constexpr uint32_t kVersion = 3;
 inline constexpr size_t kOperations = 256;
 
 enum class OperationState : uint32_t { none, running, ended, failed };
@@ -40,6 +40,9 @@ static_assert(std::atomic<int64_t>::is_always_lock_free && std::atomic<uint64_t>
 
 enum class AreaState : uint32_t { unused, in_use, ended };
 
+// Start-up, which has two parts; then operations, but for the time of a shrink; then the goodbye.
+enum class Phase : uint32_t { meeting, linking, working, shrinking, finalized };
+
 // One rank of one communicator. What is not atomic is written before the state says that the area is in use.
 struct Area {
   std::atomic<AreaState> state{AreaState::unused};
@@ -49,7 +52,9 @@ struct Area {
   std::array<char, 64> name{};
   std::atomic<uint32_t> begun{0};    // number of the last operation
   std::atomic<uint32_t> failure{0};  // rondeResult_t; the text below was written before
-  std::array<char, 512> failure_text{};
+  std::array<char, 1024> failure_text{};
+  std::atomic<Phase> phase{Phase::meeting};
+  std::atomic<int64_t> phase_ns{0};  // when it began
   alignas(4096) std::array<OperationRecord, kOperations> operations;
 };
 static_assert(sizeof(Area) == 4096 + kOperations * kCacheLine);

@@ -18,6 +18,7 @@ using black_box::AreaState;
 using black_box::Head;
 using black_box::OperationRecord;
 using black_box::OperationState;
+using black_box::Phase;
 
 namespace {
 
@@ -82,6 +83,9 @@ RecordedRank read_area(const Area& area, size_t operations, Time now) {
   rank.nranks = area.nranks;
   rank.in_use = observe_unwatched(area.state) == AreaState::in_use;
   if (observe_unwatched(area.failure) != rondeSuccess) rank.failure = text_of(area.failure_text);
+  const Phase phase = observe_unwatched(area.phase);
+  rank.phase = phase <= Phase::finalized ? phase : Phase::working;
+  rank.phase_since = time_of(observe_unwatched(area.phase_ns));
   const uint32_t begun = observe_unwatched(area.begun);
   for (uint32_t i = 0; i < std::min(operations, black_box::kOperations); ++i) {
     const uint32_t sequence = begun - i;
@@ -121,8 +125,8 @@ Result<BlackBoxRecording> read_black_box(int fd, size_t operations, Time now) {
   if (!copy_from(fd, 0, head.get()) || observe_unwatched(head->magic) != black_box::kMagic)
     return Status(rondeInvalidArgument, "no black box, or one that is not written yet");
   if (head->version != black_box::kVersion || head->area_bytes != sizeof(Area))
-    return Status(rondeInvalidArgument, fmt::format("a black box of version {}; this program reads version {}",
-                                                    head->version, black_box::kVersion));
+    return Status(rondeInvalidUsage, fmt::format("a black box of version {}; this program reads version {}",
+                                                 head->version, black_box::kVersion));
   BlackBoxRecording recording;
   recording.pid = observe_unwatched(head->pid);
   recording.host = text_of(head->host);
@@ -137,6 +141,7 @@ Time last_moment_in(int fd) {
   int64_t last = 0;
   if (!copy_from(fd, 0, head.get())) return {};
   for_each_area(fd, *head, [&last](const Area& area) {
+    last = std::max(last, observe_unwatched(area.phase_ns));
     for (const OperationRecord& record : area.operations)
       last = std::max({last, observe_unwatched(record.begun_ns), observe_unwatched(record.ended_ns),
                        observe_unwatched(record.noted_ns)});
@@ -150,6 +155,15 @@ std::string describe(const RecordedOperation& operation) {
 }
 
 std::string describe_activity(const RecordedRank& rank, Time now) {
+  const double in_phase = seconds_between(rank.phase_since, now);
+  if (!rank.in_use && rank.phase <= Phase::linking) return "did not start";
+  switch (rank.phase) {
+    case Phase::meeting: return fmt::format("in start-up for {:.1f} s, waits for other ranks to come", in_phase);
+    case Phase::linking: return fmt::format("in start-up for {:.1f} s, makes its links", in_phase);
+    case Phase::shrinking: return fmt::format("in rondeCommShrink for {:.1f} s", in_phase);
+    case Phase::finalized: return fmt::format("said goodbye {:.1f} s ago", in_phase);
+    case Phase::working: break;
+  }
   if (rank.operations.empty()) return "before its first operation";
   const RecordedOperation& last = rank.operations.front();
   if (last.state != OperationState::running)

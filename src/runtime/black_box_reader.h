@@ -41,6 +41,8 @@ struct RecordedRank {
   bool in_use = false;                        // else it has been destroyed
   std::string failure;                        // text of its first error, if there was one
   std::vector<RecordedOperation> operations;  // the last one first
+  black_box::Phase phase = black_box::Phase::working;
+  Time phase_since{};
 };
 
 struct BlackBoxRecording {
@@ -55,7 +57,7 @@ struct BlackBoxRecording {
 [[nodiscard]] bool is_black_box(const std::string& proc_entry);
 
 // operations: at most so many of each rank, the last ones. rondeInvalidArgument: no black box, or one that is not written
-// yet or of another version.
+// yet. rondeInvalidUsage: of another version.
 Result<BlackBoxRecording> read_black_box(int fd, size_t operations, Time now);
 
 // The last moment that is recorded in a black box; for one whose process has ended long ago, perhaps before the machine was
@@ -65,7 +67,8 @@ Result<BlackBoxRecording> read_black_box(int fd, size_t operations, Time now);
 // "AllReduce (float32, sum, 1024 elements) number 7 by ring"
 [[nodiscard]] std::string describe(const RecordedOperation& operation);
 // What a rank does at this moment, or did when its process ended: "in AllReduce (...) number 7 by ring for 12.3 s, 40 %
-// done, waits for rank 3"; "between operations; the last one, AllReduce (...) ..., ended 0.2 s ago".
+// done, waits for rank 3"; "between operations; the last one, AllReduce (...) ..., ended 0.2 s ago"; "in rondeCommShrink
+// for 1.0 s"; "in start-up for 3.1 s, waits for other ranks to come".
 [[nodiscard]] std::string describe_activity(const RecordedRank& rank, Time now);
 
 }  // namespace ronde

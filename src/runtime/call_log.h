@@ -2,13 +2,11 @@
 // thread, and by other processes (black_box_reader.h).
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/deadline.h"
-#include "base/status.h"
 #include "plan/choose.h"
 #include "runtime/black_box_layout.h"
 #include "runtime/operation.h"
@@ -52,11 +50,10 @@ class CallLog {
     publish_unwatched(record.noted_ns, now_ns());
   }
 
-  void end(uint32_t sequence, const Status& status) {
-    if (!status.ok()) note_failure(status);
+  void end(uint32_t sequence, black_box::OperationState how) {
     black_box::OperationRecord& record = record_of(sequence);
     publish_unwatched(record.ended_ns, now_ns());
-    publish_unwatched(record.state, status.ok() ? black_box::OperationState::ended : black_box::OperationState::failed);
+    publish_unwatched(record.state, how);
   }
 
   // The last number that was begun.
@@ -86,12 +83,6 @@ class CallLog {
   }
   [[nodiscard]] black_box::OperationRecord& record_of(uint32_t sequence) const {
     return area_->operations[sequence % black_box::kOperations];
-  }
-  void note_failure(const Status& status) {
-    if (observe_unwatched(area_->failure) != rondeSuccess) return;  // the first one counts
-    const size_t length = std::min(status.message().size(), area_->failure_text.size() - 1);
-    std::copy_n(status.message().begin(), length, area_->failure_text.begin());
-    publish_unwatched(area_->failure, static_cast<uint32_t>(status.code()));
   }
 
   std::shared_ptr<black_box::Area> area_;

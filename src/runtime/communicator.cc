@@ -11,17 +11,17 @@
 namespace ronde {
 
 Result<std::unique_ptr<Communicator>> Communicator::create(Process& process, CommunicatorOptions options,
+                                                           std::shared_ptr<black_box::Area> black_box,
                                                            std::unique_ptr<Rendezvous> rendezvous, Deadline deadline) {
   RONDE_ASSIGN(CommunicatorParts parts,
-               set_up_communicator(process, std::move(options), std::move(rendezvous), deadline));
-  const CommunicatorOptions& made = parts.options;
-  parts.black_box = process.black_box().area_for(made.job, static_cast<uint32_t>(made.rank),
-                                                 static_cast<uint32_t>(made.nranks), made.name);
+               set_up_communicator(process, std::move(options), std::move(black_box), std::move(rendezvous), deadline));
   return std::unique_ptr<Communicator>(new Communicator(std::move(parts)));
 }
 
 Communicator::Communicator(CommunicatorParts parts)
     : parts_(std::move(parts)),
+      life_(parts_.black_box),
+      failure_(life_),
       agreement_(*parts_.control, failure_, CallLog(parts_.black_box, parts_.options.counters_start)),
       context_{parts_.options.rank, parts_.options.nranks, parts_.options.name, &parts_.options.settings, &failure_,
                &agreement_},
@@ -30,10 +30,12 @@ Communicator::Communicator(CommunicatorParts parts)
       next_sequence_(parts_.options.counters_start + 1),  // lines hold the start: no operation has that number
       float32_partials_(parts_.options.settings.accumulate == "float32") {
   failure_.wakes(parts_.own.doorbell.get());
+  life_.enter(black_box::Phase::working);
 }
 
 Communicator::~Communicator() {
   failure_.wakes(nullptr);
+  life_.enter(black_box::Phase::finalized);
   agreement_.leave();
 }
 
@@ -103,12 +105,13 @@ Status Communicator::run_alone(const OperationArgs& args) {
   const ReduceSource source{args.send, false};
   const ReduceTarget target{args.receive, false, args.bytes() >= plan::kStreamingBytes};
   reduce(reduction, {&source, 1}, {&target, 1}, args.count);
-  agreement_.log().end(sequence, Status());
+  agreement_.log().end(sequence, black_box::OperationState::ended);
   return {};
 }
 
 Status Communicator::finalize() {
   finalized_.set();
+  life_.enter(black_box::Phase::finalized);
   agreement_.leave();
   return failure_.first();
 }
@@ -137,7 +140,7 @@ Result<Predecessor> Communicator::begin_succession() {
   if (shrinks_->exchange(true))
     return Status(rondeInvalidUsage,
                   "a shrink of this communicator is in progress: wait for its end, or abort the new one");
-  auto turn = std::make_shared<ShrinkTurn>(shrinks_);
+  auto turn = std::make_shared<ShrinkTurn>(shrinks_, life_);
   {
     const std::scoped_lock lock(turn_mutex_);
     turn_ = turn;

@@ -64,8 +64,10 @@ struct TransportTraffic {
 
 class Communicator {
  public:
-  // Blocks until all ranks have come, at most to the deadline. On an error the other ranks are told.
+  // Blocks until all ranks have come, at most to the deadline. On an error the other ranks are told. black_box: its place
+  // there.
   static Result<std::unique_ptr<Communicator>> create(Process& process, CommunicatorOptions options,
+                                                      std::shared_ptr<black_box::Area> black_box,
                                                       std::unique_ptr<Rendezvous> rendezvous, Deadline deadline);
   ~Communicator();
   Communicator(const Communicator&) = delete;
@@ -121,6 +123,7 @@ class Communicator {
   Status run_alone(const OperationArgs& args);
 
   CommunicatorParts parts_;
+  LifeLog life_;
   FailureState failure_;
   Agreement agreement_;
   OperationContext context_;

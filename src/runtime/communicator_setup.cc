@@ -28,7 +28,8 @@ constexpr WaitPolicy kYieldOnWires{0, 4};
 
 class Setup {
  public:
-  Setup(Process& process, CommunicatorOptions options, std::unique_ptr<Rendezvous> rendezvous, Deadline deadline)
+  Setup(Process& process, CommunicatorOptions options, std::shared_ptr<black_box::Area> black_box,
+        std::unique_ptr<Rendezvous> rendezvous, Deadline deadline)
       : process_(process),
         transports_(process.transports()),
         deadline_(deadline),
@@ -36,6 +37,7 @@ class Setup {
         rendezvous_(std::move(rendezvous)) {
     if (options.stop) elsewhere_ = options.stop;
     parts_.options = std::move(options);
+    parts_.black_box = std::move(black_box);
   }
 
   Result<CommunicatorParts> run() {
@@ -68,6 +70,7 @@ class Setup {
     watch_others();
     trace("joined; tells what it is");
     RONDE_TRY(exchange_facts());
+    LifeLog(parts_.black_box).enter(black_box::Phase::linking);  // all have come
     RONDE_TRY(make_own_memory());
     trace("finds out whom it reaches");
     RONDE_TRY(reach_and_choose());
@@ -397,8 +400,9 @@ class Setup {
 }  // namespace
 
 Result<CommunicatorParts> set_up_communicator(Process& process, CommunicatorOptions options,
+                                              std::shared_ptr<black_box::Area> black_box,
                                               std::unique_ptr<Rendezvous> rendezvous, Deadline deadline) {
-  return Setup(process, std::move(options), std::move(rendezvous), deadline).run();
+  return Setup(process, std::move(options), std::move(black_box), std::move(rendezvous), deadline).run();
 }
 
 }  // namespace ronde

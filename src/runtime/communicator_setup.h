@@ -8,6 +8,7 @@ namespace ronde {
 
 // Blocks, at most to the deadline. On an error the other ranks are told, with the cause.
 Result<CommunicatorParts> set_up_communicator(Process& process, CommunicatorOptions options,
+                                              std::shared_ptr<black_box::Area> black_box,
                                               std::unique_ptr<Rendezvous> rendezvous, Deadline deadline);
 
 }  // namespace ronde

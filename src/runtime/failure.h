@@ -3,18 +3,25 @@
 
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "base/deadline.h"
 #include "base/doorbell.h"
 #include "base/shared_word.h"
 #include "base/status.h"
+#include "runtime/life_log.h"
 
 namespace ronde {
 
 class FailureState {
  public:
+  FailureState() = default;
+  // It is noted there, too.
+  explicit FailureState(LifeLog log) : log_(std::move(log)) {}
+
   // Any thread, never blocks for long. Only the first call has an effect; wakes the doorbell's owner. True if it was the
   // first.
   bool set(const Status& status) {
@@ -22,6 +29,7 @@ class FailureState {
       const std::scoped_lock lock(mutex_);
       if (!first_.ok()) return false;
       first_ = status;
+      if (log_) log_->fail(status);
       flag_.set();
     }
     const std::scoped_lock lock(doorbell_mutex_);
@@ -62,6 +70,7 @@ class FailureState {
   OnceFlag flag_;
   mutable std::mutex mutex_;
   Status first_;
+  std::optional<LifeLog> log_;
   std::set<uint32_t> lost_;
   std::mutex doorbell_mutex_;
   Doorbell* doorbell_ = nullptr;

@@ -1,12 +1,27 @@
 #include "runtime/make_communicator.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
+#include "runtime/life_log.h"
 #include "runtime/process.h"
 
 namespace ronde {
 namespace {
+
+// From here on it is in the black box, also if it fails to start.
+Result<std::unique_ptr<Communicator>> start_rank(Process& process, const CommunicatorOptions& options,
+                                                 const std::function<Result<std::unique_ptr<Rendezvous>>()>& meet,
+                                                 Deadline deadline) {
+  const auto black_box = process.black_box().area_for(options.job, static_cast<uint32_t>(options.rank),
+                                                      static_cast<uint32_t>(options.nranks), options.name);
+  auto rendezvous = meet();
+  auto made = rendezvous.ok() ? Communicator::create(process, options, black_box, std::move(*rendezvous), deadline)
+                              : Result<std::unique_ptr<Communicator>>(rendezvous.status());
+  if (!made.ok()) LifeLog(black_box).fail(made.status());
+  return made;
+}
 
 // Who dies from now on fails the new communicator, on all.
 Result<std::unique_ptr<Communicator>> start_successor(Process& process, const Predecessor& before,
@@ -38,9 +53,14 @@ Result<std::unique_ptr<Communicator>> make_rank(Process& process, const UniqueId
   options.secret = id.secret;
   meeting.stop = &options.stop->flag();
   meeting.why_stopped = [stop = options.stop] { return stop->first(); };
-  RONDE_ASSIGN(std::unique_ptr<Rendezvous> rendezvous,
-               join(process.loop(), id, options.nranks, options.rank, meeting, deadline));
-  return Communicator::create(process, std::move(options), std::move(rendezvous), deadline);
+  const auto meet = [&] { return join(process.loop(), id, options.nranks, options.rank, meeting, deadline); };
+  return start_rank(process, options, meet, deadline);
+}
+
+Result<std::unique_ptr<Communicator>> make_rank(Process& process, CommunicatorOptions options,
+                                                std::unique_ptr<Rendezvous> rendezvous, Deadline deadline) {
+  return start_rank(
+      process, options, [&] { return Result(std::move(rendezvous)); }, deadline);
 }
 
 Result<std::unique_ptr<Communicator>> make_successor(Process& process, const Predecessor& before,

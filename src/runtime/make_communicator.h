@@ -13,6 +13,9 @@ namespace ronde {
 // meeting: what the settings say; its stop is set here.
 Result<std::unique_ptr<Communicator>> make_rank(Process& process, const UniqueId& id, CommunicatorOptions options,
                                                 RendezvousOptions meeting, Deadline deadline);
+// The same for ranks that have a rendezvous already. options: with numbers, job and secret; its stop may be null.
+Result<std::unique_ptr<Communicator>> make_rank(Process& process, CommunicatorOptions options,
+                                                std::unique_ptr<Rendezvous> rendezvous, Deadline deadline);
 // All ranks that are left, and are not in `without`, get one, or none does. options: without numbers, job and secret.
 Result<std::unique_ptr<Communicator>> make_successor(Process& process, const Predecessor& before,
                                                      const std::set<uint32_t>& without, CommunicatorOptions options,

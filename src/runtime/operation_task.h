@@ -31,7 +31,8 @@ class OperationTask : public Task {
     context_.agreement->log().begin(args_, sequence_, digest_, algorithm);
   }
   virtual ~OperationTask() {
-    context_.agreement->log().end(sequence_, status_);
+    context_.agreement->log().end(sequence_,
+                                  status_.ok() ? black_box::OperationState::ended : black_box::OperationState::failed);
     if (others_know_of_wait_) context_.agreement->resumed();
   }
   OperationTask(const OperationTask&) = delete;

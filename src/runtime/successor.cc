@@ -42,13 +42,15 @@ Result<UniqueId> id_from(ByteView bytes, const Secret& before) {
 void ShrinkTurn::begin(std::shared_ptr<FailureState> stop) {
   const std::scoped_lock lock(mutex_);
   stop_ = std::move(stop);
+  log_.enter(black_box::Phase::shrinking);
   if (!given_up_.ok()) stop_->set(given_up_);
 }
 
 void ShrinkTurn::end() {
   const std::scoped_lock lock(mutex_);
-  if (const auto taken = std::exchange(taken_, nullptr)) *taken = false;
+  if (stop_ != nullptr) log_.enter(black_box::Phase::working);
   stop_.reset();
+  if (const auto taken = std::exchange(taken_, nullptr)) *taken = false;
 }
 
 void ShrinkTurn::give_up(const Status& why) {

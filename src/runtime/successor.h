@@ -18,7 +18,7 @@ namespace ronde {
 // One shrink at a time: taken by the rank that begins one, until that has ended or will not come about.
 class ShrinkTurn {
  public:
-  explicit ShrinkTurn(std::shared_ptr<std::atomic<bool>> taken) : taken_(std::move(taken)) {}
+  ShrinkTurn(std::shared_ptr<std::atomic<bool>> taken, LifeLog log) : taken_(std::move(taken)), log_(std::move(log)) {}
   ~ShrinkTurn() { end(); }
   ShrinkTurn(const ShrinkTurn&) = delete;
   ShrinkTurn& operator=(const ShrinkTurn&) = delete;
@@ -31,6 +31,7 @@ class ShrinkTurn {
  private:
   std::mutex mutex_;
   std::shared_ptr<std::atomic<bool>> taken_;
+  LifeLog log_;  // of the communicator before
   std::shared_ptr<FailureState> stop_;
   Status given_up_;
 };

@@ -17,6 +17,7 @@
 
 #include "runtime/black_box_reader.h"
 #include "runtime/call_log.h"
+#include "runtime/life_log.h"
 
 namespace ronde {
 namespace {
@@ -35,6 +36,9 @@ struct SharedBox {
   }
 };
 
+using black_box::OperationState;
+using black_box::Phase;
+
 OperationArgs floats(size_t count) { return {nullptr, nullptr, count, rondeFloat32, rondeMax}; }
 
 // Whether a file was taken over, told by the number of its writer.
@@ -50,9 +54,10 @@ TEST_CASE("who holds the file reads what the ranks did, the last operation first
   const auto area = shared.box.area_for(77, 2, 5, "a name");
   CallLog log(area, 9);
   CHECK(shared.read().ranks.at(0).operations.empty());
+  LifeLog(area).enter(Phase::working);
   CHECK(describe_activity(shared.read().ranks.at(0), Clock::now()) == "before its first operation");
   log.begin(floats(100), 10, 1, plan::Algorithm::ring);
-  log.end(10, Status());
+  log.end(10, OperationState::ended);
   log.begin(floats(200), 11, 2, plan::Algorithm::two_shot);
 
   BlackBoxRecording recording = shared.read();
@@ -76,10 +81,38 @@ TEST_CASE("who holds the file reads what the ranks did, the last operation first
   log.note_wait(11, waits_for_rank(3), {3, 4});
   const std::string waiting = describe_activity(shared.read(1).ranks.at(0), later);
   CHECK_THAT(waiting, Catch::EndsWith(" for 2.5 s, 75 % done, waits for rank 3"));
-  log.end(11, Status(rondePeerLost, "rank 3 is gone"));
+  log.end(11, OperationState::failed);
+  LifeLog(area).fail(Status(rondePeerLost, "rank 3 is gone"));
   recording = shared.read();
   CHECK(recording.ranks.at(0).failure == "rank 3 is gone");
   CHECK_THAT(describe_activity(recording.ranks[0], Clock::now()), Catch::Contains("number 11 by two_shot, failed 0.0"));
+}
+
+TEST_CASE("what a rank does outside operations is told, and since when") {
+  SharedBox shared;
+  auto area = shared.box.area_for(1, 0, 2, "");
+  LifeLog life(area);
+  const auto activity = [&] {
+    const RecordedRank rank = shared.read().ranks.at(0);
+    return describe_activity(rank, rank.phase_since + Milliseconds(1500));
+  };
+  CHECK(activity() == "in start-up for 1.5 s, waits for other ranks to come");
+  life.enter(Phase::linking);
+  CHECK(activity() == "in start-up for 1.5 s, makes its links");
+  life.enter(Phase::working);
+  CHECK(activity() == "before its first operation");
+  life.enter(Phase::shrinking);
+  CHECK(activity() == "in rondeCommShrink for 1.5 s");
+  CHECK(last_moment_in(shared.file.get()) == shared.read().ranks.at(0).phase_since);
+  life.enter(Phase::finalized);
+  life.enter(Phase::working);
+  CHECK(activity() == "said goodbye 1.5 s ago");
+
+  area = shared.box.area_for(2, 0, 2, "");
+  LifeLog(area).fail(Status(rondePeerLost, std::string(2000, 'x')));
+  area.reset();
+  CHECK(shared.read().ranks.at(1).failure == std::string(1023, 'x'));
+  CHECK(describe_activity(shared.read().ranks.at(1), Clock::now()) == "did not start");
 }
 
 TEST_CASE("a wait that was noted long ago is none any more") {
@@ -99,7 +132,7 @@ TEST_CASE("the last operations are kept, also where numbers overflow") {
   CallLog log(shared.box.area_for(1, 0, 2, ""), first);
   for (uint32_t i = 1; i <= 1000; ++i) {
     log.begin(floats(i), first + i, i, plan::Algorithm::ring);
-    log.end(first + i, Status());
+    log.end(first + i, OperationState::ended);
   }
   const auto operations = shared.read().ranks.at(0).operations;
   REQUIRE(operations.size() == black_box::kOperations);

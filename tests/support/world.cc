@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/crypto.h"
+#include "runtime/make_communicator.h"
 #include "transports/built_in.h"
 
 namespace ronde::testing {
@@ -91,9 +92,8 @@ World::~World() = default;
 Status World::make(int rank, const CommunicatorOptions& common, std::unique_ptr<Rendezvous> rendezvous) {
   CommunicatorOptions options = common;
   options.rank = rank;
-  RONDE_ASSIGN(
-      communicators_[static_cast<size_t>(rank)],
-      Communicator::create(*process_, std::move(options), std::move(rendezvous), Deadline::after(options_.init_limit)));
+  RONDE_ASSIGN(communicators_[static_cast<size_t>(rank)],
+               make_rank(*process_, std::move(options), std::move(rendezvous), Deadline::after(options_.init_limit)));
   return {};
 }
 

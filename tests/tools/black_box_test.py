@@ -1,6 +1,6 @@
 """What people see of black boxes: ronde-status beside a job, and what ronderun says when a rank dies or the time is over.
 
-usage: black_box_test.py RONDERUN RONDE_STATUS ALLREDUCE_PERF
+usage: black_box_test.py RONDERUN RONDE_STATUS ALLREDUCE_PERF SURVIVOR
 """
 
 import contextlib
@@ -13,7 +13,7 @@ import tempfile
 import time
 import unittest
 
-RONDE_STATUS, ALLREDUCE_PERF = (os.path.abspath(sys.argv.pop(2)) for _ in range(2))
+RONDE_STATUS, ALLREDUCE_PERF, SURVIVOR = (os.path.abspath(sys.argv.pop(2)) for _ in range(3))
 
 from ronderun_support import RonderunTest, processes_with, wait_until  # noqa: E402 (takes its argument)
 
@@ -26,7 +26,9 @@ class BlackBox(RonderunTest):
 
     def status(self, *arguments):
         result = subprocess.run([RONDE_STATUS, *arguments], capture_output=True, text=True, timeout=20, check=False)
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for line in result.stderr.splitlines():  # jobs of another build may run on this machine
+            self.assertRegex(line, r"^ronde-status: process \d+: a black box of version \d+; this program reads version \d+$")
         return result.stdout
 
     def communicator(self, pids):
@@ -36,7 +38,7 @@ class BlackBox(RonderunTest):
                 return communicator
         return None
 
-    def ranks(self, job):
+    def ranks(self, job, number=3):
         """The processes of a job that runs, by rank."""
         pids = {}
 
@@ -51,10 +53,10 @@ class BlackBox(RonderunTest):
                     continue
                 if place:
                     pids[int(place[0].split("=")[1])] = pid
-            return len(pids) == 3
+            return len(pids) == number
 
         self.assertTrue(wait_until(found, 30), pids)
-        ranks = [pids[rank] for rank in range(3)]
+        ranks = [pids[rank] for rank in range(number)]
 
         def runs():
             communicator = self.communicator(ranks)
@@ -83,6 +85,36 @@ class BlackBox(RonderunTest):
             self.assertTrue(wait_until(lambda: not self.communicator(ranks)["findings"], 20))
             job.terminate()
             job.communicate(timeout=10)
+
+    def finding(self, text):
+        """Waits until one of the findings of a communicator of this job contains the text."""
+
+        def all_findings():
+            pids = processes_with(self.marker)
+            communicators = json.loads(self.status("--json"))["communicators"]
+            own = [one for one in communicators if any(rank["pid"] in pids for rank in one["ranks"])]
+            return [finding for one in own for finding in one["findings"]]
+
+        self.assertTrue(wait_until(lambda: any(text in finding for finding in all_findings()), 20), all_findings())
+
+    def test_who_has_not_come_to_the_start_is_named(self):
+        job = self.start("-n", "3", "sh", "-c", f'[ $RONDE_RANK != 1 ] || exec {self.sleeper()}; exec "$@"', "sh",
+                         *self.perf("4K"))  # fmt: skip
+        self.finding("ranks 0 and 2 wait in start-up for rank 1, perhaps, which is not seen")
+        self.assertRegex(self.status(), r"starts +in start-up for \d+\.\d s, waits for other ranks to come\n")
+        job.terminate()
+        job.communicate(timeout=10)
+
+    def test_who_does_not_take_part_in_a_shrink_is_named(self):
+        job = self.start("--keep-going", "--timeout", "60", "-n", "4", SURVIVOR, "0", f"0.{self.marker}", "1")
+        pids = self.ranks(job, 4)
+        os.kill(pids[2], signal.SIGSTOP)
+        os.kill(pids[3], signal.SIGKILL)
+        self.finding("ranks 0 and 1 wait in rondeCommShrink for rank 2, whose process is stopped")
+        self.assertIn(f"rank 3 (pid {pids[3]}", self.status())
+        os.kill(pids[2], signal.SIGCONT)
+        output, _ = job.communicate(timeout=30)
+        self.assertEqual(output.count("shrunk"), 3)
 
     def test_a_killed_rank_leaves_its_last_operation(self):
         job = self.start("-n", "3", *self.perf("4M"))
@@ -149,6 +181,8 @@ class BlackBox(RonderunTest):
                 self.assertEqual(len(files), 3)
                 self.assertEqual({os.stat(file).st_mode & 0o777 for file in files}, {0o600})
                 (communicator,) = json.loads(self.status("--json", "-n", "3", *files))["communicators"]
+                (again,) = json.loads(self.status("--json", "-n", "3", folder, files[0]))["communicators"]
+                self.assertEqual(again, communicator)
                 self.assertEqual([rank["rank"] for rank in communicator["ranks"]], [0, 1, 2])
                 for rank in communicator["ranks"]:
                     self.assertEqual(rank["state"], "ended")
@@ -157,7 +191,9 @@ class BlackBox(RonderunTest):
                 self.assertRegex(self.status(*files), r"ended +(in|between operations; the last one,) AllReduce")
 
     def test_files_that_are_none(self):
-        for file, reason in (("/no/such/file", "No such file"), ("/etc/passwd", "no black box")):
+        for file, reason in (("/no/such/file", "No such file"), ("/etc/passwd", "no black box"),
+                             ("/dev/null", "neither a file nor a folder"),
+                             (self.folder.name, "no file ronde-black-box.* in this folder")):  # fmt: skip
             result = subprocess.run([RONDE_STATUS, file], capture_output=True, text=True, timeout=20, check=False)
             self.assertEqual((result.returncode, result.stdout), (1, ""))
             self.assertIn(f"{file}: ", result.stderr)

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "status/findings.h"
 #include "status/report.h"
 #include "status/scan.h"
 
@@ -9,6 +10,7 @@ namespace ronde::status {
 namespace {
 
 using black_box::OperationState;
+using black_box::Phase;
 
 const Time kNow = Time() + std::chrono::hours(1);
 
@@ -45,7 +47,7 @@ class Job {
   [[nodiscard]] std::vector<std::string> found() const {
     const auto communicators = communicators_of(processes, false);
     REQUIRE(communicators.size() == 1);
-    return findings(communicators[0]);
+    return findings(communicators[0], kNow);
   }
 
   std::vector<FoundProcess> processes;
@@ -81,9 +83,10 @@ TEST_CASE("a stopped process, an ended one and one that called something else ar
   }
   SECTION("destroyed") {
     job.rank(1).in_use = false;
-    CHECK(job.found() == std::vector<std::string>{"rank 0 waits " + kSeven +
-                                                  "rank 1, perhaps, which is not on this host: run ronde-status there "
-                                                  "too"});
+    CHECK(job.found() ==
+          std::vector<std::string>{"rank 0 waits " + kSeven +
+                                   "rank 1, perhaps, which is not seen on this host: if it runs on another, run "
+                                   "ronde-status there"});
   }
   SECTION("called something else") {
     job.rank(1).operations[0].digest = 2;
@@ -95,7 +98,7 @@ TEST_CASE("ranks on another host are pointed to") {
   Job job(3);
   job.waits({0, 1}, 2);
   job.processes.pop_back();
-  CHECK_THAT(job.found().at(0), Catch::Contains("for rank 2, perhaps, which is not on this host"));
+  CHECK_THAT(job.found().at(0), Catch::Contains("for rank 2, perhaps, which is not seen on this host"));
 }
 
 TEST_CASE("the earliest operation is what holds the others up") {
@@ -112,7 +115,45 @@ TEST_CASE("the earliest operation is what holds the others up") {
 TEST_CASE("the failure of a rank is told") {
   Job job(2);
   job.rank(1).failure = "rank 0 is gone";
-  CHECK(job.found().at(0) == "rank 1 has failed: rank 0 is gone");
+  CHECK(job.found() == std::vector<std::string>{"rank 1 has failed: rank 0 is gone"});
+}
+
+TEST_CASE("a failure of many ranks is told once") {
+  Job job(4);
+  for (const size_t rank : {0, 1, 3}) job.rank(rank).failure = "rank 2 is gone";
+  job.rank(2).failure = "out of memory";
+  CHECK(job.found() ==
+        std::vector<std::string>{"ranks 0, 1 and 3 have failed: rank 2 is gone", "rank 2 has failed: out of memory"});
+}
+
+TEST_CASE("waits in start-up and in a shrink are told once they are long") {
+  Job job(4);
+  const auto enter = [&](size_t rank, Phase phase, Milliseconds ago) {
+    job.rank(rank).operations.clear();
+    job.rank(rank).phase = phase;
+    job.rank(rank).phase_since = kNow - ago;
+  };
+  SECTION("start-up: who has not come, and who is stopped") {
+    for (const size_t rank : {0, 1, 2}) enter(rank, Phase::meeting, Milliseconds(100));
+    job.processes.pop_back();
+    CHECK(job.found().empty());
+    enter(0, Phase::meeting, Milliseconds(600));
+    CHECK(job.found() == std::vector<std::string>{"ranks 0-2 wait in start-up for rank 3, perhaps, which is not "
+                                                  "seen on this host: if it runs on another, run ronde-status there"});
+    job.processes[1].state = ProcessState::stopped;
+    CHECK(job.found() ==
+          std::vector<std::string>{"ranks 0 and 2 wait in start-up for rank 1, whose process is stopped"});
+  }
+  SECTION("shrink: who has not called it; the dead are not waited for") {
+    enter(0, Phase::shrinking, Milliseconds(700));
+    enter(1, Phase::shrinking, Milliseconds(10));
+    enter(2, Phase::working, Milliseconds(9000));
+    job.processes[3].state = ProcessState::ended;
+    CHECK(job.found() ==
+          std::vector<std::string>{"ranks 0 and 1 wait in rondeCommShrink for rank 2, which has not called it"});
+    enter(0, Phase::shrinking, Milliseconds(100));
+    CHECK(job.found().empty());
+  }
 }
 
 TEST_CASE("jobs whose processes have all ended are shown only when asked for") {
@@ -127,13 +168,14 @@ TEST_CASE("text and JSON show each rank") {
   job.waits({0}, 1);
   const auto communicators = communicators_of(job.processes, false);
   const std::string text = as_text(communicators, 1, kNow);
-  CHECK_THAT(text, Catch::Contains("communicator 000000000000002a: 2 ranks, 2 on this host") &&
-                       Catch::Contains("     0      1000  waits    in AllReduce") &&
+  CHECK_THAT(text, Catch::Contains("communicator 000000000000002a of train: 2 ranks, 2 on this host") &&
+                       Catch::Contains("     0      1000  waits     in AllReduce") &&
                        Catch::Contains("for 3.0 s, 25 % done, waits for rank 1") &&
-                       Catch::Contains("     1      1001  works    "));
+                       Catch::Contains("     1      1001  works     "));
   const auto json = nlohmann::json::parse(as_json(communicators, kNow));
   const auto& rank = json["communicators"][0]["ranks"][0];
   CHECK(rank["state"] == "waits");
+  CHECK(rank["phase"] == "working");
   CHECK(rank["operations"][0]["number"] == 7);
   CHECK(rank["operations"][0]["bytes"] == 40);
   CHECK(rank["operations"][0]["waits_for"] == 1);

@@ -20,11 +20,13 @@ constexpr const char* kDescription =
     "Shows what the ranks of running jobs on this host do, and who waits for whom. It reads the black boxes that\n"
     "processes keep of their last operations, through /proc, and disturbs nobody. It sees processes of the same user\n"
     "(root: of all users). With FILE arguments it shows what ended processes left in them instead, as of the last\n"
-    "moment in the files: ronde-status traces/ronde-black-box.* where RONDE_TRACE_DIR was traces.\n";
+    "moment in the files; a folder stands for all black boxes in it: ronde-status traces where RONDE_TRACE_DIR was\n"
+    "traces.\n";
 constexpr const char* kFooter =
-    "State of a rank: works (in an operation that moves), waits (nothing has moved for 0.1 s), idle (between\n"
-    "operations), stopped (by a signal or a debugger), failed, ended (its process has; another one still holds its "
-    "box).\n"
+    "State of a rank: starts; works (in an operation that moves), waits (nothing has moved for 0.1 s), idle (between\n"
+    "operations), shrinks (in rondeCommShrink), failed, destroyed (its communicator; with --all), stopped (its "
+    "process,\n"
+    "by a signal or a debugger), ended (its process; another one still holds its box).\n"
     "\n"
     "Exit status: 0; 1 if a FILE cannot be read; 2 for a wrong command line.\n";
 
@@ -54,28 +56,20 @@ int run(int argc, char** argv) {
     app.exit(error);
     return asked ? 0 : 2;
   }
-  std::vector<ronde::status::FoundProcess> processes;
-  ronde::Time now = ronde::Clock::now();
-  int exit_code = 0;
-  if (arguments.files.empty()) {
-    processes = ronde::status::find_processes(arguments.operations);
-  } else {
-    auto found = ronde::status::read_files(arguments.files, arguments.operations);
-    for (const std::string& problem : found.problems)
-      fmt::print(stderr, "ronde-status: {}\n", ronde::printable(problem));
-    exit_code = found.problems.empty() ? 0 : 1;
-    if (found.processes.empty()) return 1;
-    processes = std::move(found.processes);
-    now = found.last_moment;
-  }
-  const auto communicators = ronde::status::communicators_of(processes, arguments.all || !arguments.files.empty());
+  const bool live = arguments.files.empty();
+  const ronde::status::Found found = live ? ronde::status::find_processes(arguments.operations)
+                                          : ronde::status::read_files(arguments.files, arguments.operations);
+  for (const std::string& problem : found.problems) fmt::print(stderr, "ronde-status: {}\n", ronde::printable(problem));
+  const int exit_code = live || found.problems.empty() ? 0 : 1;
+  if (!live && found.processes.empty()) return 1;
+  const auto communicators = ronde::status::communicators_of(found.processes, arguments.all || !live);
   if (arguments.json) {
-    fmt::print("{}", ronde::status::as_json(communicators, now));
+    fmt::print("{}", ronde::status::as_json(communicators, found.as_of));
   } else if (communicators.empty()) {
-    fmt::print("{}\n", arguments.files.empty() ? "No process that this user may look at has a communicator of Ronde."
-                                               : "No rank has written these files.");
+    fmt::print("{}\n", live ? "No process that this user may look at has a communicator of Ronde."
+                            : "No rank has written these files.");
   } else {
-    fmt::print("{}", ronde::status::as_text(communicators, arguments.operations, now));
+    fmt::print("{}", ronde::status::as_text(communicators, arguments.operations, found.as_of));
   }
   if (std::fflush(stdout) != 0) throw std::system_error(errno, std::generic_category(), "cannot write the output");
   return exit_code;

@@ -2,15 +2,19 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "base/fd.h"
@@ -64,6 +68,30 @@ void find_writer(const std::vector<pid_t>& holders, FoundProcess& process) {
   }
 }
 
+// A folder stands for the black boxes in it.
+std::vector<std::string> with_folders_opened(const std::vector<std::string>& paths,
+                                             std::vector<std::string>& problems) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(path, error)) {
+      files.push_back(path);
+      continue;
+    }
+    std::set<std::string> boxes;
+    for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
+      if (entry->path().filename().string().starts_with(black_box::kMemoryName)) boxes.insert(entry->path().string());
+    }
+    if (error) {
+      problems.push_back(path + ": " + error.message());
+    } else if (boxes.empty()) {
+      problems.push_back(fmt::format("{}: no file {}.* in this folder", path, black_box::kMemoryName));
+    }
+    files.insert(files.end(), boxes.begin(), boxes.end());
+  }
+  return files;
+}
+
 }  // namespace
 
 std::optional<pid_t> own_pid_of(std::string_view proc_status) {
@@ -79,9 +107,10 @@ std::optional<pid_t> own_pid_of(std::string_view proc_status) {
   return error == std::errc() && end == numbers.data() + numbers.size() ? std::optional(pid) : std::nullopt;
 }
 
-FoundFiles read_files(const std::vector<std::string>& paths, size_t operations) {
-  FoundFiles found;
-  for (const std::string& path : paths) {
+Found read_files(const std::vector<std::string>& arguments, size_t operations) {
+  Found found;
+  std::set<std::pair<dev_t, ino_t>> known;
+  for (const std::string& path : with_folders_opened(arguments, found.problems)) {
     const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     struct stat info {};
     if (!file.valid() || fstat(file.get(), &info) != 0) {
@@ -89,9 +118,10 @@ FoundFiles read_files(const std::vector<std::string>& paths, size_t operations) 
       continue;
     }
     if (!S_ISREG(info.st_mode)) {
-      found.problems.push_back(path + ": no plain file; name the black boxes themselves");
+      found.problems.push_back(path + ": neither a file nor a folder");
       continue;
     }
+    if (!known.insert({info.st_dev, info.st_ino}).second) continue;  // named twice
     const Time last = last_moment_in(file.get());
     auto recording = read_black_box(file.get(), operations, last);
     if (!recording.ok()) {
@@ -99,23 +129,27 @@ FoundFiles read_files(const std::vector<std::string>& paths, size_t operations) 
       continue;
     }
     found.processes.push_back({std::move(*recording), 0, ProcessState::ended});
-    found.last_moment = std::max(found.last_moment, last);
+    found.as_of = std::max(found.as_of, last);
   }
   return found;
 }
 
-std::vector<FoundProcess> find_processes(size_t operations) {
+Found find_processes(size_t operations) {
+  Found found;
+  found.as_of = Clock::now();
   Boxes boxes;
   for (const std::string& pid : numbers_in("/proc")) add_boxes_of(pid, boxes);
-  std::vector<FoundProcess> found;
   for (const auto& [inode, box] : boxes) {
     auto recording = read_black_box(box.fd.get(), operations, Clock::now());
+    if (recording.status().code() == rondeInvalidUsage)
+      found.problems.push_back(fmt::format("process {}: {}", box.holders.front(), recording.status().message()));
     if (!recording.ok()) continue;
-    FoundProcess& process = found.emplace_back();
+    FoundProcess& process = found.processes.emplace_back();
     process.recording = std::move(*recording);
     find_writer(box.holders, process);
   }
-  std::sort(found.begin(), found.end(), [](const FoundProcess& a, const FoundProcess& b) { return a.pid < b.pid; });
+  std::sort(found.processes.begin(), found.processes.end(),
+            [](const FoundProcess& a, const FoundProcess& b) { return a.pid < b.pid; });
   return found;
 }
 

@@ -18,16 +18,18 @@ struct FoundProcess {
   ProcessState state = ProcessState::ended;
 };
 
-// operations: at most so many of each rank. In the order of their numbers; boxes that cannot be read are left out.
-std::vector<FoundProcess> find_processes(size_t operations);
-
-// What processes that have ended left in those files (RONDE_TRACE_DIR), and the last moment that is recorded in any of them.
-struct FoundFiles {
+struct Found {
   std::vector<FoundProcess> processes;
-  Time last_moment{};
-  std::vector<std::string> problems;  // of files that are none, with their names
+  Time as_of{};                       // the moment that the boxes show
+  std::vector<std::string> problems;  // why some cannot be shown, with the file or the process
 };
-FoundFiles read_files(const std::vector<std::string>& paths, size_t operations);
+
+// operations: at most so many of each rank. Processes in the order of their numbers.
+Found find_processes(size_t operations);
+
+// What processes that have ended left in those files, or folders of them (RONDE_TRACE_DIR); as of the last moment that is
+// recorded in any of them.
+Found read_files(const std::vector<std::string>& arguments, size_t operations);
 
 // The innermost of the numbers in the NSpid line of /proc/PID/status: what the process itself takes for its number.
 // Nothing if there is no such line. Pure.
