@@ -168,6 +168,12 @@ class Hosts:
     def run_on_switch(self, words):
         return _run(["ip", "netns", "exec", self.switch_name, *words])
 
+    def sent_again(self, host):
+        """Segments that TCP has sent again on this host."""
+        with_names = [line.split() for line in self.run(host, ["cat", "/proc/net/snmp"]).stdout.splitlines()]
+        names, values = (line for line in with_names if line[0] == "Tcp:")
+        return int(values[names.index("RetransSegs")])
+
     def interface_bytes(self, host):
         """(sent, received) of eth0 since it was made, and the same in packets."""
         link = json.loads(ip("-j", "-s", "-n", self.names[host], "link", "show", "dev", "eth0"))[0]
