@@ -122,7 +122,7 @@ bool ControlMachine::shrink_word_arrived(WordKind kind, const Flood::Arrival& ar
   std::vector<uint32_t> ranks;
   switch (kind) {
     case WordKind::shrink_question:
-      if (!decode(reader, question) || !are_ranks(question.out) || !are_ranks(question.missing)) return false;
+      if (!decode(reader, question) || !are_ranks(question.excluded) || !are_ranks(question.missing)) return false;
       shrink_.asked(arrival.origin, arrival.number, question, now);
       return true;
     case WordKind::shrink_commit:
@@ -140,7 +140,7 @@ bool ControlMachine::shrink_word_arrived(WordKind kind, const Flood::Arrival& ar
 bool ControlMachine::answer_arrived(WordKind kind, const Flood::Arrival& arrival, Reader& reader, Time now) {
   if (kind == WordKind::shrink_question) {
     ShrinkAnswer answer;
-    if (!decode(reader, answer) || !are_ranks(answer.out)) return false;
+    if (!decode(reader, answer) || !are_ranks(answer.excluded)) return false;
     if (answer.decision && !are_ranks(answer.decision->members)) return false;
     shrink_.answered(*arrival.answers, answer, now);
     return true;

@@ -111,7 +111,7 @@ Bytes encode(const ShrinkQuestion& question) {
   Writer writer = begin(WordKind::shrink_question);
   writer.number(question.number);
   write_ballot(writer, question.ballot);
-  write_set(writer, question.out);
+  write_set(writer, question.excluded);
   write_ranks(writer, question.missing);
   return writer.take();
 }
@@ -120,7 +120,7 @@ Bytes encode(const ShrinkAnswer& answer) {
   Writer writer = begin(WordKind::shrink_question);
   writer.number(answer.number);
   write_ballot(writer, answer.promised);
-  write_set(writer, answer.out);
+  write_set(writer, answer.excluded);
   writer.number(static_cast<uint8_t>(answer.decision.has_value()));
   if (answer.decision) write_decision(writer, *answer.decision);
   writer.number(static_cast<uint8_t>(answer.refusal.has_value()));
@@ -182,7 +182,7 @@ bool decode(Reader& reader, Answer& answer) {
 bool decode(Reader& reader, ShrinkQuestion& question) {
   question.number = reader.number<uint32_t>();
   question.ballot = read_ballot(reader);
-  question.out = read_set(reader);
+  question.excluded = read_set(reader);
   question.missing = read_ranks(reader);
   return reader.complete();
 }
@@ -190,7 +190,7 @@ bool decode(Reader& reader, ShrinkQuestion& question) {
 bool decode(Reader& reader, ShrinkAnswer& answer) {
   answer.number = reader.number<uint32_t>();
   answer.promised = read_ballot(reader);
-  answer.out = read_set(reader);
+  answer.excluded = read_set(reader);
   answer.decision.reset();
   answer.refusal.reset();
   if (reader.number<uint8_t>() != 0 && !read_decision(reader, answer.decision.emplace())) return false;

@@ -60,17 +60,17 @@ struct ShrinkDecision {
   Bytes meeting;                  // means nothing to the control plane
 };
 
-// number: of the shrink among those of this communicator, from 1. out: ranks that cannot, or shall not, go on.
+// number: of the shrink among those of this communicator, from 1. excluded: ranks that cannot, or shall not, go on.
 struct ShrinkQuestion {
   uint32_t number = 0;
   Ballot ballot;
-  std::set<uint32_t> out;
+  std::set<uint32_t> excluded;
   std::vector<uint32_t> missing;  // have not answered so far
 };
 struct ShrinkAnswer {
   uint32_t number = 0;
   Ballot promised;                         // no lower one will be heard
-  std::set<uint32_t> out;                  // as above
+  std::set<uint32_t> excluded;             // as above
   std::optional<ShrinkDecision> decision;  // if this rank has one already
   std::optional<Status> refusal;           // it waits no more, and nobody may go on
 };

@@ -21,16 +21,10 @@ constexpr size_t kMostPending = 8;
 void Shrink::begin(const std::set<uint32_t>& without, Time now, const std::optional<Status>& refusal) {
   if (active()) end_undecided();
   ++number_;
-  out_ = gone_;
-  promised_ = ballot_ = {};
-  asking_ = meeting_is_due_ = false;
-  answered_.clear();
-  heard_.reset();
-  overheard_.reset();
-  refused_ = refusal;
-  last_asked_.reset();
-  told_missing_.clear();
-  out_.insert(without.begin(), without.end());
+  current_ = {};
+  current_.refused = refusal;
+  current_.excluded = gone_;
+  current_.excluded.insert(without.begin(), without.end());
   const auto early = early_.find(number_);
   if (early != early_.end() && is_refusal_from_outside({number_, early->second, *decision()}))
     decisions_.erase(number_);
@@ -49,17 +43,19 @@ void Shrink::begin(const std::set<uint32_t>& without, Time now, const std::optio
 // The others may still be at it: they hear that this rank has refused, at least.
 void Shrink::end_undecided() {
   ShrinkDecision refusal{
-      refused_.value_or(Status(rondeRemoteError, fmt::format("rank {} has begun another shrink", rank_))), {}, {}};
-  asking_ ? commit(std::move(refusal)) : end(std::move(refusal));
+      current_.refused.value_or(Status(rondeRemoteError, fmt::format("rank {} has begun another shrink", rank_))),
+      {},
+      {}};
+  current_.asking ? commit(std::move(refusal)) : end(std::move(refusal));
 }
 
 void Shrink::give_up(const Status& why) {
-  if (!active() || refused_) return;
-  refused_ = why;
-  if (asking_) {
+  if (!active() || current_.refused) return;
+  current_.refused = why;
+  if (current_.asking) {
     check_complete();
-  } else if (last_asked_) {
-    reply(*last_asked_);
+  } else if (current_.last_asked) {
+    reply(*current_.last_asked);
   }
 }
 
@@ -81,8 +77,9 @@ void Shrink::gone(uint32_t rank, Time now) {
 void Shrink::asked(uint32_t origin, uint32_t word, const ShrinkQuestion& question, Time now) {
   const Pending pending{origin, word, question};
   if (decisions_.contains(question.number)) {
-    const bool is_out = question.number == number_ && out_.contains(rank_);  // then it knows nothing of the others
-    if (!is_out) reply(pending);
+    // Who is excluded knows nothing of the others.
+    const bool is_excluded = question.number == number_ && current_.excluded.contains(rank_);
+    if (!is_excluded) reply(pending);
     return;
   }
   if (question.number > number_) {
@@ -92,43 +89,43 @@ void Shrink::asked(uint32_t origin, uint32_t word, const ShrinkQuestion& questio
       pending_[question.number] = pending;
     return;
   }
-  exclude(question.out);
+  exclude(question.excluded);
   if (!active()) return;
-  if (question.ballot > promised_) {
-    promised_ = question.ballot;
-    meeting_is_due_ = false;
+  if (question.ballot > current_.promised) {
+    current_.promised = question.ballot;
+    current_.meeting_is_due = false;
   }
-  last_asked_ = pending;
-  told_missing_ = question.missing;
-  std::erase(told_missing_, rank_);
+  current_.last_asked = pending;
+  current_.told_missing = question.missing;
+  std::erase(current_.told_missing, rank_);
   reply(pending);
   look(now);
 }
 
 void Shrink::reply(const Pending& pending) {
-  ShrinkAnswer answer{pending.question.number, promised_, out_, std::nullopt, refused_};
+  ShrinkAnswer answer{pending.question.number, current_.promised, current_.excluded, std::nullopt, current_.refused};
   const auto known = decisions_.find(answer.number);
   if (known != decisions_.end()) answer.decision = known->second;
   replies_.push_back({pending.origin, pending.word, std::move(answer)});
 }
 
 void Shrink::answered(uint32_t who, const ShrinkAnswer& answer, Time now) {
-  if (answer.number != number_ || !active() || !asking_ || out_.contains(who)) return;
-  exclude(answer.out);
+  if (answer.number != number_ || !active() || !current_.asking || current_.excluded.contains(who)) return;
+  exclude(answer.excluded);
   if (!active()) return;
-  promised_ = std::max(promised_, answer.promised);
+  current_.promised = std::max(current_.promised, answer.promised);
   // That nobody goes on may be what one rank alone has ended with; that some do was decided.
-  if (answer.decision && !(heard_ && heard_->status.ok())) heard_ = answer.decision;
-  if (answer.refusal) refused_ = answer.refusal;
-  if (answer.decision || answer.promised == ballot_) answered_.insert(who);
+  if (answer.decision && !(current_.heard && current_.heard->status.ok())) current_.heard = answer.decision;
+  if (answer.refusal) current_.refused = answer.refusal;
+  if (answer.decision || answer.promised == current_.ballot) current_.answered.insert(who);
   look(now);
 }
 
 void Shrink::committed(const ShrinkCommit& commit) {
   if (decisions_.contains(commit.number)) return;
   if (commit.number == number_ && is_refusal_from_outside(commit)) return;
-  if (commit.number == number_ && commit.ballot < promised_) {
-    if (!overheard_ || overheard_->ballot < commit.ballot) overheard_ = commit;
+  if (commit.number == number_ && commit.ballot < current_.promised) {
+    if (!current_.overheard || current_.overheard->ballot < commit.ballot) current_.overheard = commit;
     return;
   }
   if (commit.number == number_) return end(commit.decision);
@@ -137,18 +134,20 @@ void Shrink::committed(const ShrinkCommit& commit) {
   early_[commit.number] = commit.ballot;
 }
 
-// Of a rank that was put out, and may not know it, without this rank's promise. What one that has gone has said may be
+// Of a rank that was excluded, and may not know it, without this rank's promise. What one that has gone has said may be
 // all that is left of what was decided.
 bool Shrink::is_refusal_from_outside(const ShrinkCommit& commit) const {
-  const bool put_out = out_.contains(commit.ballot.rank) && !gone_.contains(commit.ballot.rank);
-  return !commit.decision.status.ok() && put_out && commit.ballot != promised_;
+  const bool excluded = current_.excluded.contains(commit.ballot.rank) && !gone_.contains(commit.ballot.rank);
+  return !commit.decision.status.ok() && excluded && commit.ballot != current_.promised;
 }
 
 void Shrink::advance(Time now) {
-  if (active() && asking_ && now >= ask_again_) ask(now);
+  if (active() && current_.asking && now >= current_.ask_again) ask(now);
 }
 
-Deadline Shrink::next_deadline() const { return active() && asking_ ? Deadline::at(ask_again_) : Deadline::never(); }
+Deadline Shrink::next_deadline() const {
+  return active() && current_.asking ? Deadline::at(current_.ask_again) : Deadline::never();
+}
 
 // ---- What follows --------------------------------------------------------------------------------------------------
 
@@ -159,21 +158,22 @@ const ShrinkDecision* Shrink::decision() const {
 
 std::vector<uint32_t> Shrink::missing() const {
   const std::vector<uint32_t> left = members();
-  if (!asking_) return told_missing_.empty() ? std::vector<uint32_t>{left.front()} : told_missing_;
+  if (!current_.asking)
+    return current_.told_missing.empty() ? std::vector<uint32_t>{left.front()} : current_.told_missing;
   std::vector<uint32_t> missing;
   for (const uint32_t member : left)
-    if (member != rank_ && !answered_.contains(member)) missing.push_back(member);
+    if (member != rank_ && !current_.answered.contains(member)) missing.push_back(member);
   return missing;
 }
 
 std::vector<uint32_t> Shrink::members() const {
   std::vector<uint32_t> members;
   for (uint32_t rank = 0; rank < nranks_; ++rank)
-    if (!out_.contains(rank)) members.push_back(rank);
+    if (!current_.excluded.contains(rank)) members.push_back(rank);
   return members;
 }
 
-// Ranks that are not out, but to which no way is left. Who is out and has not gone still passes words on.
+// Ranks that are not excluded, but to which no way is left. Who is excluded and has not gone still passes words on.
 std::set<uint32_t> Shrink::unreachable() const {
   std::set<uint32_t> reached{rank_};
   std::vector<uint32_t> to_visit{rank_};
@@ -185,19 +185,19 @@ std::set<uint32_t> Shrink::unreachable() const {
   }
   std::set<uint32_t> cut_off;
   for (uint32_t rank = 0; rank < nranks_; ++rank)
-    if (!out_.contains(rank) && !reached.contains(rank)) cut_off.insert(rank);
+    if (!current_.excluded.contains(rank) && !reached.contains(rank)) cut_off.insert(rank);
   return cut_off;
 }
 
 void Shrink::exclude(const std::set<uint32_t>& ranks) {
-  const size_t before = out_.size();
-  out_.insert(ranks.begin(), ranks.end());
-  if (out_.size() != before) check_left();
+  const size_t before = current_.excluded.size();
+  current_.excluded.insert(ranks.begin(), ranks.end());
+  if (current_.excluded.size() != before) check_left();
 }
 
 // Whether this rank can go on.
 void Shrink::check_left() {
-  if (out_.contains(rank_)) {
+  if (current_.excluded.contains(rank_)) {
     return end({{rondeInvalidUsage, fmt::format("the other ranks go on without rank {}: it is in the list that one of "
                                                 "them gave, or was taken for dead",
                                                 rank_)},
@@ -216,8 +216,8 @@ void Shrink::check_left() {
 
 void Shrink::look(Time now) {
   if (!active()) return;
-  if (members().front() == rank_ && !asking_) {
-    asking_ = true;
+  if (members().front() == rank_ && !current_.asking) {
+    current_.asking = true;
     ask(now);
   }
   check_complete();
@@ -225,26 +225,26 @@ void Shrink::look(Time now) {
 
 // Again, too: who was asked before and has not answered may do so now, and ballots of others have come to nothing.
 void Shrink::ask(Time now) {
-  if (ballot_ != promised_ || ballot_ == Ballot()) {
-    ballot_ = {promised_.round + 1, rank_};
-    promised_ = ballot_;
-    answered_.clear();
+  if (current_.ballot != current_.promised || current_.ballot == Ballot()) {
+    current_.ballot = {current_.promised.round + 1, rank_};
+    current_.promised = current_.ballot;
+    current_.answered.clear();
   }
-  ask_again_ = now + kAskEvery;
-  words_.push_back(encode(ShrinkQuestion{number_, ballot_, out_, missing()}));
+  current_.ask_again = now + kAskEvery;
+  words_.push_back(encode(ShrinkQuestion{number_, current_.ballot, current_.excluded, missing()}));
 }
 
 void Shrink::check_complete() {
-  meeting_is_due_ = false;
-  if (!asking_ || ballot_ != promised_ || !missing().empty()) return;
-  if (heard_) return commit(ShrinkDecision(*heard_));
-  if (overheard_) return commit(ShrinkDecision(overheard_->decision));
-  if (refused_) return commit({*refused_, {}, {}});
-  meeting_is_due_ = true;
+  current_.meeting_is_due = false;
+  if (!current_.asking || current_.ballot != current_.promised || !missing().empty()) return;
+  if (current_.heard) return commit(ShrinkDecision(*current_.heard));
+  if (current_.overheard) return commit(ShrinkDecision(current_.overheard->decision));
+  if (current_.refused) return commit({*current_.refused, {}, {}});
+  current_.meeting_is_due = true;
 }
 
 void Shrink::commit(ShrinkDecision decision) {
-  words_.push_back(encode(ShrinkCommit{number_, ballot_, decision}));
+  words_.push_back(encode(ShrinkCommit{number_, current_.ballot, decision}));
   end(std::move(decision));
 }
 

@@ -1,5 +1,5 @@
 // How the ranks that are left agree on who goes on without the others, although any of them may die at any step. The lowest
-// rank that is not out asks all for a promise to its ballot; once everybody who is not out has promised it decides, or
+// rank that is not excluded asks all for a promise to its ballot; once everybody who is not has promised it decides, or
 // repeats what somebody had heard decided before; who has promised a higher ballot hears no lower one. So whatever a rank
 // that lives has taken for decided stays decided. tests/model/shrink.pml is the model of this.
 //
@@ -46,7 +46,7 @@ class Shrink {
 
   // Outputs.
   [[nodiscard]] bool active() const { return number_ != 0 && decision() == nullptr; }
-  [[nodiscard]] bool wants_meeting() const { return active() && meeting_is_due_; }
+  [[nodiscard]] bool wants_meeting() const { return active() && current_.meeting_is_due; }
   // Of the last begin(); null: not yet.
   [[nodiscard]] const ShrinkDecision* decision() const;
   // Whom this rank waits for, while it is active: those that have not answered, as far as it knows, or the one that asks.
@@ -59,6 +59,23 @@ class Shrink {
     uint32_t origin = 0;
     uint32_t word = 0;
     ShrinkQuestion question;
+  };
+  // What belongs to one begin().
+  struct Current {
+    std::set<uint32_t> excluded;
+    Ballot promised;
+    bool asking = false;
+    Ballot ballot;  // its own, while it asks
+    Time ask_again{};
+    std::set<uint32_t> answered;
+    std::optional<ShrinkDecision> heard;  // that somebody takes for decided
+    // The same, but told under a lower ballot than this rank has promised to, by one that may have left the communicator
+    // for what was decided: counts where nobody who is left takes anything else for decided.
+    std::optional<ShrinkCommit> overheard;
+    std::optional<Status> refused;       // by this rank, or by one that has answered
+    std::optional<Pending> last_asked;   // the question that this rank has answered last
+    std::vector<uint32_t> told_missing;  // by it
+    bool meeting_is_due = false;
   };
 
   [[nodiscard]] std::vector<uint32_t> members() const;
@@ -77,26 +94,11 @@ class Shrink {
   const uint32_t rank_;
   const uint32_t nranks_;
   std::set<uint32_t> gone_;
-  uint32_t number_ = 0;                           // of the last begin()
+  uint32_t number_ = 0;  // of the last begin()
+  Current current_;
   std::map<uint32_t, ShrinkDecision> decisions_;  // by number; kept for ranks that ask late
   std::map<uint32_t, Pending> pending_;           // questions about shrinks that this rank has not begun
   std::map<uint32_t, Ballot> early_;              // of decisions about those
-
-  // Of the shrink number_.
-  std::set<uint32_t> out_;
-  Ballot promised_;
-  bool asking_ = false;
-  Ballot ballot_;  // its own, while it asks
-  Time ask_again_{};
-  std::set<uint32_t> answered_;
-  std::optional<ShrinkDecision> heard_;  // that somebody takes for decided
-  // The same, but told under a lower ballot than this rank has promised to, by one that may have left the communicator for
-  // what was decided: counts where nobody who is left takes anything else for decided.
-  std::optional<ShrinkCommit> overheard_;
-  std::optional<Status> refused_;       // by this rank, or by one that has answered
-  std::optional<Pending> last_asked_;   // the question that this rank has answered last
-  std::vector<uint32_t> told_missing_;  // by it
-  bool meeting_is_due_ = false;
 
   std::vector<Bytes> words_;
   std::vector<Reply> replies_;

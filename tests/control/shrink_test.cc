@@ -143,7 +143,7 @@ TEST_CASE("shrink: ranks of a list do not go on, and hear so if they ask") {
   CHECK(ranks.members(1) == Members{0, 2});
 }
 
-TEST_CASE("shrink: a rank that the others have put out cannot stop them, however often it calls") {
+TEST_CASE("shrink: a rank that the others have excluded cannot stop them, however often it calls") {
   const bool is_late = GENERATE(false, true);  // the others begin after it has given up
   Ranks ranks(3);
   const auto others_begin = [&] {

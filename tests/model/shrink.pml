@@ -29,8 +29,8 @@
 
 mtype = { question, answer, commit };
 
-/* number: a ballot, round * RANKS + rank; set: of ranks that are out; what: that was decided, named by the ballot under which
-   it was first; 0: nothing. */
+/* number: a ballot, round * RANKS + rank; set: of ranks that are excluded; what: that was decided, named by the ballot
+   under which it was first; 0: nothing. */
 chan wire[RANKS * RANKS] = [7] of { mtype, byte /* number */, byte /* set */, byte /* what */ };
 bit dead[RANKS]; /* or has left */
 bit left[RANKS];
@@ -89,16 +89,16 @@ inline decide(what) {
 }
 
 #define ACTIVE (begun && decided[me] == 0)
-#define ASKS (ACTIVE && !asking && LOWEST(out) == me)
+#define ASKS (ACTIVE && !asking && LOWEST(excluded) == me)
 #ifdef ONE_IS_ENOUGH
-#define COMPLETE (ACTIVE && asking && ballot == promised && (answered != 0 || (out | BIT(me)) == ALL))
+#define COMPLETE (ACTIVE && asking && ballot == promised && (answered != 0 || (excluded | BIT(me)) == ALL))
 #else
-#define COMPLETE (ACTIVE && asking && ballot == promised && ((out | answered | BIT(me)) == ALL))
+#define COMPLETE (ACTIVE && asking && ballot == promised && ((excluded | answered | BIT(me)) == ALL))
 #endif
 
 proctype rank(byte me) {
   bit begun, asking;
-  byte gone, out, promised, ballot, answered, heard, overheard, overheard_number;
+  byte gone, excluded, promised, ballot, answered, heard, overheard, overheard_number;
   byte waiting = NOBODY; /* whose question came before this rank had begun */
   byte waiting_number, waiting_set;
   byte from, number, set, what, at, told;
@@ -108,12 +108,12 @@ end_again:
   :: deaths < allowed -> goto dies
   :: !begun -> atomic {
        begun = 1;
-       out = gone;
+       excluded = gone;
        if
        :: waiting != NOBODY ->
-          out = out | waiting_set;
+          excluded = excluded | waiting_set;
           promised = waiting_number;
-          tell(waiting, answer, promised, out, 0);
+          tell(waiting, answer, promised, excluded, 0);
           waiting = NOBODY
        :: else -> skip
        fi
@@ -130,7 +130,7 @@ end_again:
      asking = 1;
      ballot = (promised / RANKS + 1) * RANKS + me;
      promised = ballot;
-     tell_all(question, ballot, out, 0)
+     tell_all(question, ballot, excluded, 0)
   :: COMPLETE ->
      atomic {
        if
@@ -138,7 +138,7 @@ end_again:
        :: heard == 0 && overheard != 0 -> heard = overheard
        :: else ->
           heard = ballot;
-          members[ballot] = ALL & ~out
+          members[ballot] = ALL & ~excluded
        fi;
        decide(heard)
      };
@@ -176,7 +176,7 @@ loses:
   atomic {
     gone = gone | BIT(from);
     if
-    :: ACTIVE -> out = out | BIT(from)
+    :: ACTIVE -> excluded = excluded | BIT(from)
     :: else -> skip
     fi;
     goto end_again
@@ -199,17 +199,17 @@ hears:
           waiting_set = set
        :: !begun && waiting != NOBODY && number <= waiting_number -> skip
        :: ACTIVE ->
-          out = out | set;
+          excluded = excluded | set;
           if
           :: number > promised -> promised = number
           :: else -> skip
           fi;
-          tell(from, answer, promised, out, 0)
+          tell(from, answer, promised, excluded, 0)
        fi
     :: WIRE(from, me) ? answer, number, set, what ->
        if
-       :: ACTIVE && asking && !(out & BIT(from)) ->
-          out = out | set;
+       :: ACTIVE && asking && !(excluded & BIT(from)) ->
+          excluded = excluded | set;
           if
           :: what != 0 ->
              heard = what;
@@ -257,8 +257,8 @@ dies:
   atomic {
     dead[me] = 1;
     deaths++;
-    overheard = 0; overheard_number = 0; begun = 0; asking = 0; gone = 0; out = 0; promised = 0; ballot = 0; answered = 0; heard = 0; waiting = 0;
-    waiting_number = 0; waiting_set = 0; from = 0; number = 0; set = 0; what = 0; at = 0; told = 0
+    overheard = 0; overheard_number = 0; begun = 0; asking = 0; gone = 0; excluded = 0; promised = 0; ballot = 0;
+    answered = 0; heard = 0; waiting = 0; waiting_number = 0; waiting_set = 0; from = 0; number = 0; set = 0; what = 0; at = 0; told = 0
   };
 end_dead:
   false
