@@ -1,8 +1,14 @@
 #include "control/control.h"
 
+#include <fmt/format.h>
+
 #include "control/hub.h"
 
 namespace ronde {
+
+Status gave_up_shrink(uint32_t rank) {
+  return {rondeRemoteError, fmt::format("rank {} has given up rondeCommShrink", rank)};
+}
 
 Result<std::shared_ptr<ControlHub>> ControlTable::enter(EventLoop& loop, const ControlOptions& options) {
   const std::scoped_lock lock(mutex_);

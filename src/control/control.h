@@ -54,6 +54,9 @@ struct ShrinkRequest {
   std::string_view missing_means;  // of ranks that are waited for, for messages
 };
 
+// What the others hear of a rank that does not wait for the end of a shrink.
+[[nodiscard]] Status gave_up_shrink(uint32_t rank);
+
 class ControlHub;
 
 // The control planes of a process, by job: ranks of one job in one process share a hub. Any thread.

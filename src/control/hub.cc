@@ -291,8 +291,7 @@ void ControlHub::refuse_shrink(uint32_t rank, const std::set<uint32_t>& without,
 
 std::optional<Status> ControlHub::why_give_up(uint32_t rank, const Shrink& shrink, const ShrinkRequest& request,
                                               Time begun, Deadline deadline, const OnceFlag* stop) {
-  if (stop != nullptr && stop->is_set())
-    return Status(rondeRemoteError, fmt::format("rank {} has given up rondeCommShrink", rank));
+  if (stop != nullptr && stop->is_set()) return gave_up_shrink(rank);
   if (!deadline.passed()) return std::nullopt;
   return Status(rondeTimedOut,
                 fmt::format("rank {} has waited {} in rondeCommShrink (the limit of RONDE_INIT_TIMEOUT) for {}: {}",

@@ -65,15 +65,14 @@ Result<std::unique_ptr<Communicator>> make_rank(Process& process, CommunicatorOp
 
 Result<std::unique_ptr<Communicator>> make_successor(Process& process, const Predecessor& before,
                                                      const std::set<uint32_t>& without, CommunicatorOptions options,
-                                                     const RendezvousOptions& meeting, Deadline deadline) {
+                                                     RendezvousOptions meeting, Deadline deadline) {
   const std::shared_ptr<FailureState> stop = options.stop;
   before.turn->begin(stop);
-  RendezvousOptions stoppable = meeting;
-  stoppable.stop = &stop->flag();
+  meeting.stop = &stop->flag();
   StartAgreement everywhere(before, without);
-  const Result<Succession> agreed = agree_on_succession(process.loop(), before, without, stoppable, deadline);
+  const Result<Succession> agreed = agree_on_succession(process.loop(), before, without, meeting, deadline);
   const auto refused = [&] { return stop->is_set() ? stop->first() : agreed.status(); };
-  auto made = agreed.ok() ? start_successor(process, before, *agreed, std::move(options), meeting, deadline)
+  auto made = agreed.ok() ? start_successor(process, before, *agreed, std::move(options), std::move(meeting), deadline)
                           : Result<std::unique_ptr<Communicator>>(refused());
   if (!made.ok()) {
     everywhere.refuse(made.status());

@@ -19,6 +19,6 @@ Result<std::unique_ptr<Communicator>> make_rank(Process& process, CommunicatorOp
 // All ranks that are left, and are not in `without`, get one, or none does. options: without numbers, job and secret.
 Result<std::unique_ptr<Communicator>> make_successor(Process& process, const Predecessor& before,
                                                      const std::set<uint32_t>& without, CommunicatorOptions options,
-                                                     const RendezvousOptions& meeting, Deadline deadline);
+                                                     RendezvousOptions meeting, Deadline deadline);
 
 }  // namespace ronde

@@ -119,8 +119,7 @@ void StartAgreement::refuse(const Status& why) {
   Status told(rondeRemoteError,
               fmt::format("rank {} could not start the new communicator: {}", predecessor_.rank, why.message()));
   if (why.code() == rondePeerLost) told = why;  // says who
-  if (why.code() == rondeAborted)
-    told = {rondeRemoteError, fmt::format("rank {} has given up rondeCommShrink", predecessor_.rank)};
+  if (why.code() == rondeAborted) told = gave_up_shrink(predecessor_.rank);
   said_ = true;
   predecessor_.control->refuse_shrink(without_, told);
 }
