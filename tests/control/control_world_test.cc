@@ -18,6 +18,19 @@ ControlWorldOptions options_of(uint64_t seed) {
   return options;
 }
 
+// The first one in 2,000 worlds; "": the planted fault does not show.
+std::string violation_with(PlantedFault planted, bool in_shrinks) {
+  for (uint64_t seed = 1; seed <= 2000; ++seed) {
+    ControlWorldOptions options = options_of(seed);
+    options.planted = planted;
+    options.shrinks = in_shrinks;
+    ControlWorld world(options);
+    world.run();
+    if (!world.violations().empty()) return world.violations().front();
+  }
+  return "";
+}
+
 }  // namespace
 
 TEST_CASE("simulated worlds: no rank waits for ever, is blamed wrongly, or hears of a failure without a cause") {
@@ -58,15 +71,11 @@ TEST_CASE("simulated worlds: the ranks that are left agree on who goes on") {
 
 TEST_CASE("simulated worlds: one word that never arrives at one rank is found") {
   const bool in_a_shrink = GENERATE(false, true);
-  for (uint64_t seed = 1; seed <= 2000; ++seed) {
-    ControlWorldOptions options = options_of(seed);
-    options.drop_one_word = true;
-    options.shrinks = in_a_shrink;
-    ControlWorld world(options);
-    world.run();
-    if (!world.violations().empty()) return;
-  }
-  FAIL("2,000 worlds did not show it");
+  CHECK(violation_with(PlantedFault::lost_word, in_a_shrink) != "");
+}
+
+TEST_CASE("simulated worlds: a rank that forgets that it has refused is found") {
+  CHECK(violation_with(PlantedFault::forgotten_refusal, true).find("which has refused") != std::string::npos);
 }
 
 TEST_CASE("simulated worlds: one seed repeats a run") {

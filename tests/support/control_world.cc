@@ -19,7 +19,7 @@ constexpr double kLastSecond = 600;
 ControlWorld::ControlWorld(const ControlWorldOptions& options) : options_(options), random_(options.seed) {
   static constexpr uint32_t kSizes[] = {2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 12, 16, 16, 24, 33, 64};
   nranks_ = options.nranks != 0 ? options.nranks : kSizes[number(std::size(kSizes))];
-  deaf_ = number(nranks_);
+  faulty_ = number(nranks_);
   for (uint32_t rank = 0; rank < nranks_; ++rank) {
     auto state = std::make_unique<Rank>();
     state->machine = std::make_unique<ControlMachine>(
@@ -139,9 +139,8 @@ std::optional<WordKind> ControlWorld::word_kind(ByteView message) {
   return is_word && reader.ok() ? std::optional(kind) : std::nullopt;
 }
 
-// The planted fault.
 bool ControlWorld::is_dropped(uint32_t to, ByteView message) {
-  if (!options_.drop_one_word || to != deaf_) return false;
+  if (options_.planted != PlantedFault::lost_word || to != faulty_) return false;
   Reader reader(message);
   reader.number<uint8_t>();
   const auto origin = reader.number<uint32_t>();

@@ -20,6 +20,13 @@
 
 namespace ronde::testing {
 
+// In one rank, to see that the rules find it.
+enum class PlantedFault {
+  none,
+  lost_word,          // it never gets the first word about a failure (a shrink's decision)
+  forgotten_refusal,  // it takes part in a shrink as if it had not refused
+};
+
 struct ControlWorldOptions {
   uint64_t seed = 1;
   uint32_t nranks = 0;       // 0: 2 to 64, drawn
@@ -28,8 +35,7 @@ struct ControlWorldOptions {
   bool shrinks = false;      // who has heard of a failure agrees with the others on who goes on, while more ranks die
   bool gives_up = false;     // some of them do not wait for its end
   bool real_frames = false;  // with MACs, as on a connection; else lengths only
-  bool drop_one_word =
-      false;  // the planted fault: one rank never gets the first word about a failure (a shrink's decision)
+  PlantedFault planted = PlantedFault::none;
 };
 
 class ControlWorld {
@@ -143,7 +149,7 @@ class ControlWorld {
   Time shrink_news_{};                            // when something came about that a shrink may wait for
   uint32_t meetings_ = 0;
   std::optional<std::pair<uint32_t, uint32_t>> dropped_word_;  // origin, number
-  uint32_t deaf_ = 0;
+  uint32_t faulty_ = 0;                                        // the rank with the planted fault
   std::vector<std::string> violations_;
   std::vector<std::string> history_;
   Counts counts_;

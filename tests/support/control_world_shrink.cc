@@ -23,7 +23,9 @@ void ControlWorld::begin_shrink_later(uint32_t rank) {
       note(fmt::format("rank {} begins a shrink", rank));
       state.shrinks = true;
       shrink_news_ = now_;
-      state.machine->begin_shrink({}, now_, refusal_of(rank));
+      std::optional<Status> refusal = refusal_of(rank);
+      if (options_.planted == PlantedFault::forgotten_refusal && rank == faulty_) refusal.reset();
+      state.machine->begin_shrink({}, now_, refusal);
       serve(rank);
       if (options_.gives_up && one_in(12)) give_up_later(rank);
     });
