@@ -40,10 +40,10 @@ Result<UniqueId> id_from_descriptor() {
     return Status(
         rondeInvalidUsage,
         system_error(fmt::format("RONDE_ID_FD={}: cannot read the id that ronderun left there", fd), errno).message());
-  // It holds the secret: no business of programs that this one starts.
-  ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   Result<UniqueId> id = id_from_text({text.data(), static_cast<size_t>(size)});
   if (!id.ok()) return Status(rondeInvalidUsage, fmt::format("RONDE_ID_FD={}: {}", fd, id.status().message()));
+  // It holds the secret: no business of programs that this one starts.
+  ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   return id;
 }
 

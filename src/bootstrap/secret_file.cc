@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -34,6 +35,12 @@ Result<Secret> read_secret_file(const std::string& path) {
   struct stat about {};
   if (fstat(file.get(), &about) != 0) return unusable(path, system_error("cannot be examined", errno).message());
   if (!S_ISREG(about.st_mode)) return unusable(path, "is no plain file");
+  // Its owner could choose the secret, or change the mode back after this look at it.
+  if (about.st_uid != geteuid() && about.st_uid != 0)
+    return unusable(path,
+                    fmt::format("belongs to user {}, but must belong to user {}, as whom this process runs, or to "
+                                "root",
+                                about.st_uid, geteuid()));
   if ((about.st_mode & 077) != 0)
     return Status(
         rondeInvalidUsage,

@@ -11,6 +11,7 @@
 
 #include <catch2/catch.hpp>
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -262,6 +263,23 @@ TEST_CASE("ronderun hands over the id in a file of memory, once") {
   CHECK(children[1]->outcome() == "1/2 local 1/2;5");
 }
 
+TEST_CASE("Programs that a rank starts do not get the id of ronderun, another descriptor is left alone") {
+  UniqueId id;
+  id.port = 1;
+  id.addresses.push_back(*SocketAddress::parse("127.0.0.1", 0));
+  const bool is_id = GENERATE(true, false);
+  const std::string text = is_id ? id_to_text(id.pack()) : "something else";
+  const Fd memory(memfd_create("id", 0));
+  REQUIRE(pwrite(memory.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
+  const Variables variables{{"RONDE_RANK", "0"}, {"RONDE_NRANKS", "2"}, {"RONDE_ID_FD", std::to_string(memory.get())}};
+  const auto outcome = Child(variables, [&] {
+                         EventLoop loop;
+                         const bool found = world_from_environment(loop, loopback_options(), 0).ok();
+                         return fmt::format("{} {}", found, fcntl(memory.get(), F_GETFD) == FD_CLOEXEC);
+                       }).outcome();
+  CHECK(outcome == (is_id ? "true true" : "false false"));
+}
+
 TEST_CASE("Several hosts without a secret, or without a place to meet, is an error that says what to do") {
   Variables variables = launcher_variables("openmpi", 1, 4);
   variables["OMPI_COMM_WORLD_LOCAL_SIZE"] = "2";
@@ -323,6 +341,25 @@ TEST_CASE("Secret files must be secret, long enough and readable") {
   CHECK(derive_id(secret, 1).job == derive_id(secret, 1).job);
   CHECK(derive_id(secret, 1).job != derive_id(secret, 2).job);
   CHECK(derive_id(secret, 1).retry_refused);
+}
+
+TEST_CASE("A secret file of another user is refused") {
+  if (geteuid() != 0) {
+    std::puts("skipped: only root can give a file away");
+    std::fflush(stdout);
+    _exit(77);
+  }
+  const TemporaryFile secret(32, 0600);
+  REQUIRE(chown(secret.path().c_str(), 65534, 65534) == 0);
+  const Status status = read_secret_file(secret.path()).status();
+  CHECK(status.code() == rondeInvalidUsage);
+  CHECK_THAT(status.message(),
+             Catch::Contains(secret.path()) && Catch::Contains("belongs to user 65534") && Catch::Contains("user 0"));
+  const std::string as_its_owner = Child({}, [&] {
+                                     const bool is_owner = seteuid(65534) == 0;
+                                     return is_owner ? read_secret_file(secret.path()).status().message() : "root";
+                                   }).outcome();
+  CHECK(as_its_owner == "");
 }
 
 TEST_CASE("A name that leads nowhere is an error that names the variable") {
