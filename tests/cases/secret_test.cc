@@ -1,6 +1,9 @@
 // The secret of a job is in no memory that a core dump holds: not in ranks that use it, nor after they have let go.
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <span>
 #include <sstream>
 #include <string>
@@ -126,14 +130,80 @@ void expect_sum(rondeComm_t comm) {
   expect(value == 2, "a wrong sum");
 }
 
-// Two processes; the way that the id takes is part of what is tested.
-void be_rank(int rank, bool by_text) {
+// How the ranks come by the id.
+enum class Source { from_rank_0, from_rank_0_as_text, from_ronderun, from_secret_file };
+
+struct Job {
+  Source source = Source::from_rank_0;
+  std::string transport;
+  std::string port;         // free; names the job where nobody listens
+  int id_fd = -1;           // from_ronderun: will hold the id as text
+  std::string secret_file;  // from_secret_file
+};
+
+// 32 bytes that this process never sees.
+class SecretFile {
+ public:
+  SecretFile() : path_("/tmp/ronde-secret-test-" + std::to_string(getpid())) {
+    const std::string command = "umask 077 && head -c 32 /dev/urandom > " + path_;
+    REQUIRE(std::system(command.c_str()) == 0);
+  }
+  ~SecretFile() { unlink(path_.c_str()); }
+  SecretFile(const SecretFile&) = delete;
+  SecretFile& operator=(const SecretFile&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+Masked content_of(const std::string& path) {
+  std::array<unsigned char, kSecretBytes> bytes{};
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  expect(read(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()), "the secret file");
+  close(file);
+  Masked masked;
+  for (const unsigned char byte : bytes) masked.push_back(byte ^ kMask);
+  explicit_bzero(bytes.data(), bytes.size());
+  return masked;
+}
+
+std::string free_port() {
+  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  socklen_t size = sizeof address;
+  REQUIRE(bind(listener, reinterpret_cast<sockaddr*>(&address), size) == 0);
+  REQUIRE(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) == 0);
+  close(listener);
+  return std::to_string(ntohs(address.sin_port));
+}
+
+// What ronderun does; until it is killed the ranks can meet.
+std::string be_ronderun(int id_fd) {
+  rondeUniqueId id;
+  std::array<char, RONDE_UNIQUE_ID_TEXT_BYTES> text{};
+  if (rondeGetUniqueId(&id) != rondeSuccess || rondeUniqueIdToText(&id, text.data()) != rondeSuccess) return "no id";
+  const size_t size = std::strlen(text.data());
+  if (pwrite(id_fd, text.data(), size, 0) != static_cast<ssize_t>(size)) return "cannot write the id";
+  for (;;) pause();
+}
+
+void await_content(int fd) {
+  struct stat about {};
+  while (fstat(fd, &about) == 0 && about.st_size == 0) usleep(1000);
+}
+
+// Two processes.
+void be_rank(int rank, const Job& job) {
+  if (job.source == Source::from_ronderun) await_content(job.id_fd);
   rondeWorld_t world{.size = sizeof(world)};
   rondeUniqueId id;
   expect_success(rondeGetWorldFromEnv(&world, &id), "the id");
   expect(world.rank == rank && world.nranks == 2, "the world");
-  const std::vector<Masked> secret = secret_of(id);
-  if (by_text) {
+  std::vector<Masked> secret = secret_of(id);
+  if (job.source == Source::from_secret_file) secret.push_back(content_of(job.secret_file));
+  if (job.source == Source::from_rank_0_as_text) {
     std::array<char, RONDE_UNIQUE_ID_TEXT_BYTES> text{};
     expect_success(rondeUniqueIdToText(&id, text.data()), "its text");
     expect(!found_in_memory({secret[1]}).empty(), "this test does not find the text form");
@@ -158,15 +228,28 @@ void be_rank(int rank, bool by_text) {
   expect(after.empty(), "rank " + std::to_string(rank) + " has left the secret in:\n" + after);
 }
 
-std::string outcome_of_rank(int rank, const std::string& transport, bool by_text, const std::string& port) {
+void set_environment(int rank, const Job& job) {
   const std::string number = std::to_string(rank);
+  setenv("RONDE_TRANSPORT", job.transport.c_str(), 1);
+  if (job.source == Source::from_ronderun) {
+    for (const char* name : {"RONDE_RANK", "RONDE_LOCAL_RANK"}) setenv(name, number.c_str(), 1);
+    for (const char* name : {"RONDE_NRANKS", "RONDE_LOCAL_NRANKS"}) setenv(name, "2", 1);
+    setenv("RONDE_ID_FD", std::to_string(job.id_fd).c_str(), 1);
+    return;
+  }
   for (const char* name : {"RANK", "LOCAL_RANK"}) setenv(name, number.c_str(), 1);
   for (const char* name : {"WORLD_SIZE", "LOCAL_WORLD_SIZE"}) setenv(name, "2", 1);
   setenv("MASTER_ADDR", "127.0.0.1", 1);
-  setenv("MASTER_PORT", port.c_str(), 1);
-  setenv("RONDE_TRANSPORT", transport.c_str(), 1);
+  setenv("MASTER_PORT", job.port.c_str(), 1);
+  if (job.source != Source::from_secret_file) return;
+  setenv("RONDE_PORT", job.port.c_str(), 1);
+  setenv("RONDE_SECRET_FILE", job.secret_file.c_str(), 1);
+}
+
+std::string outcome_of_rank(int rank, const Job& job) {
+  set_environment(rank, job);
   try {
-    be_rank(rank, by_text);
+    be_rank(rank, job);
     return "";
   } catch (const std::exception& error) {
     return error.what();
@@ -179,16 +262,23 @@ TEST_CASE("The secret of a job is in no core dump") {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   skip("sanitizers keep freed memory and copies of the stack");
 #endif
-  const std::string transport = GENERATE(as<std::string>(), "shm", "tcp");
-  const bool by_text = GENERATE(false, true);
-  CAPTURE(transport, by_text);
+  Job job;
+  job.transport = GENERATE(as<std::string>(), "shm", "tcp");
+  job.source =
+      GENERATE(Source::from_rank_0, Source::from_rank_0_as_text, Source::from_ronderun, Source::from_secret_file);
+  CAPTURE(job.transport, static_cast<int>(job.source));
+  const SecretFile secret_file;
+  job.secret_file = secret_file.path();
+  job.port = free_port();
+  job.id_fd = memfd_create("id", 0);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  // Names the job only: nobody listens there.
-  const std::string port = std::to_string(1024 + getpid() % 60'000);
-  Child other([&] { return outcome_of_rank(1, transport, by_text, port); });
-  Child root([&] { return outcome_of_rank(0, transport, by_text, port); });
+  std::optional<Child> ronderun;
+  if (job.source == Source::from_ronderun) ronderun.emplace([&] { return be_ronderun(job.id_fd); });
+  Child other([&] { return outcome_of_rank(1, job); });
+  Child root([&] { return outcome_of_rank(0, job); });
   CHECK(root.end_by(deadline, "rank 0") == "");
   CHECK(other.end_by(deadline, "rank 1") == "");
+  close(job.id_fd);
 }
 
 }  // namespace ronde::cases
