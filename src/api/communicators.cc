@@ -162,8 +162,7 @@ Status init_all(rondeComm_t* comms, int nranks, const int* devices) {
   }
   RONDE_ASSIGN(const Settings settings, settings_with(nullptr));
   warn_once_a_job(0);
-  uint64_t job = 0;
-  RONDE_TRY(random_bytes(std::as_writable_bytes(std::span(&job, 1))));
+  RONDE_ASSIGN(const uint64_t job, random_number<uint64_t>());
   RONDE_ASSIGN(const Secret secret, Secret::random());
   auto rendezvous = local_rendezvous(nranks);
   std::vector<GroupInit> inits;

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <initializer_list>
+#include <span>
+#include <type_traits>
 
 #include "base/status.h"
 #include "base/wire.h"
@@ -23,6 +25,13 @@ using Nonce = std::array<std::byte, 32>;
 [[nodiscard]] Digest sha256(ByteView message);
 // Fails only if the system has no randomness.
 Status random_bytes(std::span<std::byte> target);
+template <typename T>
+Result<T> random_number() {
+  static_assert(std::is_unsigned_v<T>);
+  T number = 0;
+  RONDE_TRY(random_bytes(std::as_writable_bytes(std::span(&number, 1))));
+  return number;
+}
 [[nodiscard]] bool equal_in_constant_time(ByteView a, ByteView b);
 
 }  // namespace ronde

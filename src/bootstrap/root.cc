@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/authenticated_stream.h"
+#include "base/crypto.h"
 #include "base/log.h"
 #include "base/retry.h"
 #include "bootstrap/connection.h"
@@ -176,8 +177,7 @@ Result<std::vector<Listener>> listen_for_ranks(const RendezvousOptions& options,
 }
 
 Result<UniqueId> start_root(EventLoop& loop, const RendezvousOptions& options) {
-  uint64_t job = 0;
-  RONDE_TRY(random_bytes(std::as_writable_bytes(std::span(&job, 1))));
+  RONDE_ASSIGN(const uint64_t job, random_number<uint64_t>());
   RONDE_ASSIGN(const Secret secret, Secret::random());
   return start_root(loop, options, job, secret);
 }

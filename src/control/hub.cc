@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/crypto.h"
 #include "base/log.h"
 #include "base/retry.h"
 #include "control/graph.h"
@@ -62,7 +63,7 @@ Result<std::shared_ptr<ControlHub>> ControlHub::make(EventLoop& loop, const Cont
   Fd epoll = Fd::make([] { return ::epoll_create1(EPOLL_CLOEXEC); });
   if (!epoll.valid()) return system_error("no epoll descriptor for the control connections", errno);
   auto hub = std::make_shared<ControlHub>(loop, options, std::move(epoll));
-  RONDE_TRY(random_bytes(std::as_writable_bytes(std::span(&hub->token_, 1))));
+  RONDE_ASSIGN(hub->token_, random_number<uint64_t>());
   if (!options.within_process && options.nranks > 1) RONDE_TRY(hub->listen(options.meeting));
   RONDE_TRY(loop.add(hub));
   return hub;

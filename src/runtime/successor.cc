@@ -6,6 +6,7 @@
 #include <cstring>
 #include <exception>
 
+#include "base/crypto.h"
 #include "base/log.h"
 #include "bootstrap/messages.h"
 
@@ -65,8 +66,7 @@ Result<Succession> agree_on_succession(EventLoop& loop, const Predecessor& prede
   const auto make_meeting = [&]() -> Result<Bytes> {
     RendezvousOptions options = meeting;
     options.port = 0;  // that of the settings is the job's first meeting point
-    uint64_t job = 0;
-    RONDE_TRY(random_bytes(std::as_writable_bytes(std::span(&job, 1))));
+    RONDE_ASSIGN(const uint64_t job, random_number<uint64_t>());
     RONDE_ASSIGN(const UniqueId id, start_root(loop, options, job, secret_of(predecessor.secret, job)));
     return public_part(id);
   };

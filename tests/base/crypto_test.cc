@@ -36,12 +36,13 @@ TEST_CASE("Comparison in constant time") {
   CHECK(equal_in_constant_time({}, {}));
 }
 
-TEST_CASE("Random bytes differ") {
+TEST_CASE("Random bytes and numbers differ") {
   Nonce a{};
   Nonce b{};
   REQUIRE(random_bytes(a).ok());
   REQUIRE(random_bytes(b).ok());
   CHECK(a != b);
+  CHECK(*random_number<uint64_t>() != *random_number<uint64_t>());
 }
 
 }  // namespace ronde

@@ -39,7 +39,7 @@ std::vector<TransportUnderTest> with_faulty_variants(const TransportUnderTest& p
 LinkWorld::LinkWorld(const TransportUnderTest& subject, int nranks)
     : settings_(test_settings(subject.settings)), transport_(subject.make()) {
   EndpointContext context{.nranks = nranks, .settings = &settings_};
-  require(random_bytes(std::as_writable_bytes(std::span(&context.job, 1))));
+  context.job = require_value(random_number<uint64_t>());
   Result<Secret> secret = Secret::random();
   require(secret.status());
   context.secret = *secret;

@@ -31,9 +31,10 @@ CommunicatorOptions common_options(const WorldOptions& world) {
   options.nranks = world.nranks;
   options.settings = test_settings(world.settings);
   options.counters_start = world.counters_start;
-  const Status random = random_bytes(std::as_writable_bytes(std::span(&options.job, 1)));
-  Result<Secret> secret = Secret::random();
-  if (!random.ok() || !secret.ok()) give_up(random.ok() ? secret.status() : random);
+  const Result<uint64_t> job = random_number<uint64_t>();
+  const Result<Secret> secret = Secret::random();
+  if (!job.ok() || !secret.ok()) give_up(job.ok() ? secret.status() : job.status());
+  options.job = *job;
   options.secret = *secret;
   return options;
 }
