@@ -76,6 +76,18 @@ TEST_CASE("shm: a candidate gets the black box that it is to have") {
   CHECK_FALSE(received->front().black_box.valid());
 }
 
+TEST_CASE("shm: a hand-over ends by its time, and without the rank that is held up") {
+  const Side side(4);
+  const Side held_up(5);  // listens, but does not take in who connects
+  const Time begun = Clock::now();
+  const Deadline end = Deadline::at(begun + Milliseconds(200));
+  const auto received = hand_over(side.offer, side.listener.get(), {{held_up.offer.rank, held_up.name}}, nullptr, end);
+  REQUIRE(received.ok());
+  CHECK(received->empty());
+  CHECK(end.passed());
+  CHECK(Clock::now() < begun + Milliseconds(5'000));
+}
+
 TEST_CASE("shm: too few open files for the hand-over is an error that names the limit, at each point") {
   const Side sides[] = {Side(0), Side(1)};
   bool succeeded = false;

@@ -19,7 +19,7 @@ constexpr int kStrangersAtMost = 64;
 constexpr Milliseconds kYoung{1000};  // a connection that has this long to prove itself does not give way to others
 constexpr int kPollMs = 50;
 
-enum class Step { more, finished, failed, full };  // full: this process may open no more files, says errno
+enum class Step { more, finished, failed };
 
 // Reads up to `size` bytes; 0: nothing yet, -1: closed or broken.
 ssize_t read_some(int socket, std::byte* target, size_t size) {
@@ -30,6 +30,7 @@ ssize_t read_some(int socket, std::byte* target, size_t size) {
 
 // Of this process or of the machine: waiting would not help.
 bool is_shortage(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
+Status shortage(int error) { return system_error("cannot exchange memory with a rank of this host", error); }
 
 bool write_all(int socket, ByteView bytes) {  // a few dozen bytes on a fresh Unix socket: they always fit
   const ssize_t sent = retry_interrupted([&] { return ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL); });
@@ -52,11 +53,12 @@ class Outgoing {
   [[nodiscard]] int rank() const { return candidate_.rank; }
   [[nodiscard]] int fd() const { return socket_.get(); }
 
-  Step advance() {
+  // An error: a shortage.
+  Result<Step> advance() {
     if (!socket_.valid()) {
       const ConnectOutcome outcome = connect_abstract(candidate_.socket_name, socket_);
       if (outcome == ConnectOutcome::busy) return Step::more;
-      if (outcome == ConnectOutcome::refused && is_shortage(errno)) return Step::full;
+      if (outcome == ConnectOutcome::refused && is_shortage(errno)) return shortage(errno);
       if (outcome == ConnectOutcome::refused || !write_all(socket_.get(), client_.hello())) return Step::failed;
     }
     std::byte buffer[kAnswerBytes];
@@ -92,7 +94,8 @@ class Incoming {
   [[nodiscard]] bool is_young() const { return Clock::now() - since_ < kYoung; }
   [[nodiscard]] Received take() { return std::move(received_); }
 
-  Step advance() {
+  // An error: a shortage.
+  Result<Step> advance() {
     std::byte buffer[kHelloBytes + kProofBytes];
     while (server_.state() == ProofState::more) {
       // Never beyond the proof: the bytes after it carry descriptors.
@@ -110,7 +113,7 @@ class Incoming {
     switch (receive_with_descriptors(socket_.get(), received_.token, descriptors, 1)) {
       case ReceiveOutcome::not_yet: return Step::more;
       case ReceiveOutcome::refused: return Step::failed;
-      case ReceiveOutcome::full: errno = EMFILE; return Step::full;
+      case ReceiveOutcome::full: return shortage(EMFILE);
       case ReceiveOutcome::received: break;
     }
     received_.rank = static_cast<int>(claim.client_rank);
@@ -147,9 +150,9 @@ class Handover {
     while ((!outgoing_.empty() || !awaited_.empty()) && !deadline.passed()) {
       if (stop != nullptr && stop->is_set()) return {};
       advance_outgoing();
-      RONDE_TRY(accept_all());
+      accept_all();
       advance_incoming();
-      if (shortage_ != 0) return system_error("cannot exchange memory with a rank of this host", shortage_);
+      RONDE_TRY(problem_);
       if (!outgoing_.empty() || !awaited_.empty()) wait(deadline);
     }
     for (const int rank : awaited_) {
@@ -167,39 +170,42 @@ class Handover {
  private:
   void advance_outgoing() {
     std::erase_if(outgoing_, [this](const std::unique_ptr<Outgoing>& connection) {
-      const Step step = connection->advance();
-      if (step == Step::failed) std::erase(awaited_, connection->rank());
-      if (step == Step::full) shortage_ = errno;
-      return step != Step::more;
+      const Result<Step> step = connection->advance();
+      if (!step.ok()) problem_ = step.status();
+      if (step.ok() && *step == Step::failed) std::erase(awaited_, connection->rank());
+      return !step.ok() || *step != Step::more;
     });
   }
 
-  Status accept_all() {
+  void accept_all() {
     for (;;) {
       waits_for_place_ = false;
       if (incoming_.size() >= awaited_.size() + kStrangersAtMost) {
         waits_for_place_ = incoming_.front()->is_young();  // the others wait in the backlog
-        if (waits_for_place_) return {};
+        if (waits_for_place_) return;
         incoming_.erase(incoming_.begin());
       }
       Fd socket = Fd::make([&] { return ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); });
-      if (!socket.valid() && is_shortage(errno)) shortage_ = errno;
-      if (!socket.valid()) return {};
+      if (!socket.valid() && is_shortage(errno)) problem_ = shortage(errno);
+      if (!socket.valid()) return;
       Nonce nonce{};
-      RONDE_TRY(random_bytes(nonce));
+      if (const Status random = random_bytes(nonce); !random.ok()) {
+        problem_ = random;
+        return;
+      }
       incoming_.push_back(std::make_unique<Incoming>(offer_, std::move(socket), nonce));
     }
   }
 
   void advance_incoming() {
     std::erase_if(incoming_, [this](const std::unique_ptr<Incoming>& connection) {
-      const Step step = connection->advance();
-      if (step == Step::finished) {
+      const Result<Step> step = connection->advance();
+      if (!step.ok()) problem_ = step.status();
+      if (step.ok() && *step == Step::finished) {
         Received received = connection->take();
         if (std::erase(awaited_, received.rank) > 0) received_.push_back(std::move(received));
       }
-      if (step == Step::full) shortage_ = errno;
-      return step != Step::more;
+      return !step.ok() || *step != Step::more;
     });
   }
 
@@ -221,7 +227,7 @@ class Handover {
   std::vector<int> awaited_;  // ranks whose memory has not come
   std::vector<Received> received_;
   bool waits_for_place_ = false;  // too many connections have not proved themselves yet
-  int shortage_ = 0;              // errno: there are no more descriptors for this process
+  Status problem_;                // with which it cannot go on: a shortage, no random numbers
 };
 
 }  // namespace
