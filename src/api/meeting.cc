@@ -104,9 +104,7 @@ rondeResult_t rondeUniqueIdFromText(const char* text, rondeUniqueId* id) {
   return guarded([&]() -> Status {
     RONDE_TRY(not_null(text, "rondeUniqueIdFromText", "text"));
     RONDE_TRY(not_null(id, "rondeUniqueIdFromText", "id"));
-    RONDE_ASSIGN(const ronde::UniqueId read, ronde::id_from_text(text));
-    read.pack_into(*id);
-    return {};
+    return ronde::id_from_text(text, *id);
   });
 }
 

@@ -40,11 +40,13 @@ Result<UniqueId> id_from_descriptor() {
     return Status(
         rondeInvalidUsage,
         system_error(fmt::format("RONDE_ID_FD={}: cannot read the id that ronderun left there", fd), errno).message());
-  Result<UniqueId> id = id_from_text({text.data(), static_cast<size_t>(size)});
-  if (!id.ok()) return Status(rondeInvalidUsage, fmt::format("RONDE_ID_FD={}: {}", fd, id.status().message()));
+  rondeUniqueId packed{};
+  const Wipe wipe_packed(packed.internal);
+  const Status read = id_from_text({text.data(), static_cast<size_t>(size)}, packed);
+  if (!read.ok()) return Status(rondeInvalidUsage, fmt::format("RONDE_ID_FD={}: {}", fd, read.message()));
   // It holds the secret: no business of programs that this one starts.
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-  return id;
+  return UniqueId::unpack(packed);
 }
 
 Result<std::vector<SocketAddress>> resolve_master(const std::string& host, int family) {

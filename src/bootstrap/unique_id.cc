@@ -106,7 +106,7 @@ std::string id_to_text(const rondeUniqueId& id) {
   return text;
 }
 
-Result<UniqueId> id_from_text(std::string_view text) {
+Status id_from_text(std::string_view text, rondeUniqueId& id) {
   text = trimmed(text);
   if (!text.starts_with(kTextPrefix)) return no_id(fmt::format("its text does not begin with '{}'", kTextPrefix));
   text.remove_prefix(kTextPrefix.size());
@@ -121,7 +121,9 @@ Result<UniqueId> id_from_text(std::string_view text) {
     auto& byte = reinterpret_cast<unsigned char&>(packed.internal[i / 2]);
     byte = static_cast<unsigned char>(byte << 4 | value);
   }
-  return UniqueId::unpack(packed);
+  RONDE_TRY(UniqueId::unpack(packed));
+  id = packed;
+  return {};
 }
 
 }  // namespace ronde

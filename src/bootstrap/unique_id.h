@@ -29,6 +29,7 @@ struct UniqueId {
 
 // "ronde1:" and hexadecimal digits.
 [[nodiscard]] std::string id_to_text(const rondeUniqueId& id);
-Result<UniqueId> id_from_text(std::string_view text);
+// rondeInvalidArgument with the cause, also where unpack() has one; `id` is written on success only.
+Status id_from_text(std::string_view text, rondeUniqueId& id);
 
 }  // namespace ronde

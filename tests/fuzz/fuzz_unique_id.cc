@@ -6,7 +6,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  static_cast<void>(ronde::id_from_text(text).ok());
+  rondeUniqueId read{};
+  static_cast<void>(ronde::id_from_text(text, read).ok());
   rondeUniqueId packed{};
   if (size > 0) std::memcpy(&packed, data, std::min(size, sizeof packed));
   const auto id = ronde::UniqueId::unpack(packed);
