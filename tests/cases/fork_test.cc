@@ -21,6 +21,7 @@
 #include "cases/support/child.h"
 #include "cases/support/open_files.h"
 #include "cases/support/ranks.h"
+#include "support/sanitizers.h"
 
 // What the parent's threads hold is out of reach in a forked child: the address sanitizer's leak check asks here.
 static bool in_forked_child = false;
@@ -31,11 +32,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-#if defined(__SANITIZE_THREAD__)  // with it a fork takes long
-constexpr int kForks = 20;
-#else
-constexpr int kForks = 100;
-#endif
+constexpr int kForks = testing::kThreadSanitizer ? 20 : 100;  // with it a fork takes long
 
 const std::vector<Way>& ways_to_fork() {
   static const std::vector<Way> ways = {{"shm, blocking", false, "shm"},
@@ -159,9 +156,8 @@ std::string take_places(int greatest_of_parent, const std::vector<uintptr_t>& se
     wanted[0] = 0xa5;
     own_pages.push_back(wanted);
   }
-#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-  if (own_pages.empty()) return "all places of segments are taken in the child\n";
-#endif
+  if (own_pages.empty() && !testing::kThreadSanitizer && !testing::kAddressSanitizer)
+    return "all places of segments are taken in the child\n";
   return "";
 }
 

@@ -23,6 +23,7 @@
 
 #include "cases/support/child.h"
 #include "cases/support/ranks.h"
+#include "support/sanitizers.h"
 
 namespace ronde::cases {
 namespace {
@@ -259,9 +260,8 @@ std::string outcome_of_rank(int rank, const Job& job) {
 }  // namespace
 
 TEST_CASE("The secret of a job is in no core dump") {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  skip("sanitizers keep freed memory and copies of the stack");
-#endif
+  if (testing::kAddressSanitizer || testing::kThreadSanitizer)
+    skip("sanitizers keep freed memory and copies of the stack");
   Job job;
   job.transport = GENERATE(as<std::string>(), "shm", "tcp");
   job.source =

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "link/memory_link.h"
+#include "support/sanitizers.h"
 
 namespace ronde {
 namespace {
@@ -154,9 +155,8 @@ TEST_CASE("a forked child has no segment, and ends none of its own mappings with
     if (child == 0) {
       unsigned char resident = 0;
       const bool is_taken = mincore(place, 1, &resident) == 0;
-#if !defined(__SANITIZE_THREAD__)  // which starts a thread in the child: its stack may lie there
-      if (is_taken) _exit(1);
-#endif
+      // The thread sanitizer starts a thread in the child: its stack may lie there.
+      if (is_taken && !testing::kThreadSanitizer) _exit(1);
       const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
       if (!is_taken && mmap(place, 4096, PROT_READ | PROT_WRITE, flags, -1, 0) != place) _exit(2);
       own.reset();
