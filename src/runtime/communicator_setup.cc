@@ -9,6 +9,7 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "base/source_digest.h"
+#include "runtime/link_set.h"
 #include "runtime/process.h"
 #include "runtime/rank_facts.h"
 #include "runtime/transport_choice.h"
@@ -305,42 +306,15 @@ class Setup {
 
   Status connect() {
     if (nranks() == 1) return {};
-    parts_.ring = empty_link_set(topology::ring_order(node_of_rank_));
+    parts_.ring = empty_link_set(topology::ring_order(node_of_rank_), parts_.options.rank);
     std::vector<int> in_rank_order(nranks());
     std::iota(in_rank_order.begin(), in_rank_order.end(), 0);
-    parts_.star = empty_link_set(std::move(in_rank_order));
-    const std::vector<LinkWish> wishes = links_wanted();
+    parts_.star = empty_link_set(std::move(in_rank_order), parts_.options.rank);
+    const std::vector<LinkWish> wishes = links_wanted(parts_.ring, parts_.requested);
     for (size_t i = 0; i < transports_.size(); ++i) RONDE_TRY(connect_transport(i, wishes));
-    for (size_t i = 0; i < parts_.links.size(); ++i) enter(parts_.links[i], link_kinds_[i]);
+    for (size_t i = 0; i < parts_.links.size(); ++i)
+      enter(link_kinds_[i] == LinkKind::ring ? parts_.ring : parts_.star, parts_.links[i]);
     return {};
-  }
-
-  [[nodiscard]] LinkSet empty_link_set(std::vector<int> order) const {
-    LinkSet links;
-    const auto here = std::find(order.begin(), order.end(), parts_.options.rank);
-    links.position = static_cast<int>(here - order.begin());
-    links.order = std::move(order);
-    links.send.resize(nranks());
-    links.receive.resize(nranks());
-    links.sent.resize(nranks());
-    links.received.resize(nranks());
-    links.sources.resize(nranks() + 1);
-    links.slots.resize(nranks());
-    return links;
-  }
-
-  [[nodiscard]] std::vector<LinkWish> links_wanted() const {
-    const auto at = static_cast<size_t>(parts_.ring.position);
-    const int next = parts_.ring.order[(at + 1) % nranks()];
-    const int previous = parts_.ring.order[(at + nranks() - 1) % nranks()];
-    std::vector<LinkWish> wishes{{LinkKind::ring, true, next}, {LinkKind::ring, false, previous}};
-    if (parts_.requested != plan::Algorithm::star) return wishes;
-    for (int other = 0; other < parts_.options.nranks; ++other) {
-      if (other == parts_.options.rank || (other != 0 && parts_.options.rank != 0)) continue;
-      wishes.push_back({LinkKind::pair, true, other});
-      wishes.push_back({LinkKind::pair, false, other});
-    }
-    return wishes;
   }
 
   Status connect_transport(size_t transport, const std::vector<LinkWish>& wishes) {
@@ -356,14 +330,6 @@ class Setup {
       link_kinds_.push_back(mine[i].kind);
     }
     return {};
-  }
-
-  void enter(MadeLink& link, LinkKind kind) {
-    LinkSet& set = kind == LinkKind::ring ? parts_.ring : parts_.star;
-    const int peer = link.send ? link.send->peer() : link.receive->peer();
-    const auto at = static_cast<size_t>(std::find(set.order.begin(), set.order.end(), peer) - set.order.begin());
-    if (link.send) set.send[at] = link.send.get();
-    if (link.receive) set.receive[at] = link.receive.get();
   }
 
   void log_choice() {

@@ -5,7 +5,6 @@
 namespace ronde {
 
 using schedule::LinkStep;
-using schedule::Peers;
 using schedule::Range;
 
 namespace {
@@ -239,7 +238,9 @@ SliceHead LinkTask::head(uint32_t slice, Content content) const {
   return {sequence(), digest(), slice, static_cast<uint32_t>(content_bytes(content))};
 }
 
-int LinkTask::peer_at(const Peers& peers, int index) const { return (peers.first + index) % context().nranks; }
+int LinkTask::peer_at(const schedule::Peers& peers, int index) const {
+  return (peers.first + index) % context().nranks;
+}
 
 const std::byte* LinkTask::input() const {
   return static_cast<const std::byte*>(args().send) + range_.offset * element_bytes_;

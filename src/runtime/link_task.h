@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "link/port.h"
+#include "runtime/link_set.h"
 #include "runtime/operation_task.h"
 #include "schedule/partition.h"
 #include "schedule/ring.h"
@@ -14,18 +15,6 @@
 #include "schedule/steps.h"
 
 namespace ronde {
-
-// The links that a schedule uses, and room to work in. Belongs to the communicator; one operation uses it at a time.
-struct LinkSet {
-  std::vector<int> order;               // ranks by position
-  int position = 0;                     // of this rank
-  std::vector<SendPort*> send;          // by position; null where there is no link
-  std::vector<ReceivePort*> receive;    // by position
-  std::vector<uint32_t> sent;           // by position: slices of this operation so far
-  std::vector<uint32_t> received;       // by position
-  std::vector<ReduceSource> sources;    // room for one step
-  std::vector<const std::byte*> slots;  // by place in a step's `from`: payload that has arrived
-};
 
 // Not a template: the schedule is asked once per step, through one virtual call, never per slice of bytes.
 class LinkSchedule {
