@@ -23,7 +23,8 @@ uint32_t digest_of(const OperationArgs& args) {
 }
 
 std::string describe(const OperationArgs& args) {
-  return fmt::format("AllReduce ({}, {}, {} elements)", type_name(args.type), op_name(args.op), args.count);
+  return fmt::format("AllReduce ({}, {}, {} element{})", type_name(args.type), op_name(args.op), args.count,
+                     args.count == 1 ? "" : "s");
 }
 
 std::string describe(const OperationArgs& args, uint32_t sequence) {

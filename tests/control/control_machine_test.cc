@@ -139,7 +139,7 @@ TEST_CASE("who has left before an operation that another one waits in is named, 
   const uint32_t gone = 1;
   const uint32_t waiter = nranks == 3 ? 0u : 7u;  // of 16: no neighbour of rank 1
   Ranks ranks(nranks);
-  const CallNote note = call(4, "AllReduce (int8, max, 1 elements)");
+  const CallNote note = call(4, "AllReduce (int8, max, 1 element)");
   SECTION("left first") {
     ranks[gone].leave(3);
     ranks.settle();
@@ -162,7 +162,7 @@ TEST_CASE("who has left before an operation that another one waits in is named, 
     CHECK_THAT(
         ranks.failure(rank),
         Catch::StartsWith("100 rank 1 (pid 7) has left") && Catch::Contains("after operation number 3") &&
-            Catch::Contains(fmt::format("rank {} waits for it in AllReduce (int8, max, 1 elements) number 4", waiter)));
+            Catch::Contains(fmt::format("rank {} waits for it in AllReduce (int8, max, 1 element) number 4", waiter)));
   }
 }
 
