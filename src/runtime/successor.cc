@@ -93,7 +93,7 @@ Status ended_meanwhile(uint32_t rank) {
 
 StartAgreement::~StartAgreement() {
   try {
-    if (!said_) refuse({rondeSystemError, "out of memory"});
+    if (!said_) refuse({rondeSystemError, "an exception ended it (the error of that rank says which)"});
   } catch (const std::exception& error) {
     log::warn("rank {} of the communicator before cannot tell that it has not started: {}", predecessor_.rank,
               error.what());
