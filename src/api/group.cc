@@ -12,14 +12,23 @@ namespace ronde::api {
 
 namespace {
 
-// What the standard library throws (out of memory) must not leave a thread.
-Status caught(const std::function<Status()>& init) {
-  try {
-    return init();
-  } catch (const std::exception& error) {
-    return {rondeSystemError, fmt::format("making a rank failed: {}", error.what())};
+// One of several ranks that are made at a time.
+struct Making {
+  const GroupInit* init = nullptr;
+  std::unique_ptr<rondeComm> made;
+  Status status;
+
+  // What the standard library throws (out of memory) must not leave a thread.
+  void run() {
+    try {
+      auto result = init->make();
+      status = result.status();
+      if (status.ok()) made = std::move(*result);
+    } catch (const std::exception& error) {
+      status = {rondeSystemError, fmt::format("making a rank failed: {}", error.what())};
+    }
   }
-}
+};
 
 // False for what one rank only learns from another one's failure.
 bool is_own_cause(const Status& status) {
@@ -27,50 +36,45 @@ bool is_own_cause(const Status& status) {
          status.code() != rondePeerLost;
 }
 
-}  // namespace
-
-Status run_together(const std::vector<std::function<Status()>>& inits) {
-  if (inits.size() == 1) return caught(inits.front());
-  std::vector<Status> results(inits.size());
+Status run_in_threads(std::vector<Making>& makings) {
   std::vector<std::thread> threads;
-  threads.reserve(inits.size());
+  threads.reserve(makings.size());
   // No rank begins before all have a thread: the others would wait for one that never comes.
   std::promise<bool> gate;
   const std::shared_future<bool> begin(gate.get_future());
   Status no_thread;
-  for (size_t i = 0; i < inits.size() && no_thread.ok(); ++i) {
+  for (size_t i = 0; i < makings.size() && no_thread.ok(); ++i) {
     try {
-      threads.emplace_back([&results, &inits, begin, i] {
-        if (begin.get()) results[i] = caught(inits[i]);
+      threads.emplace_back([&makings, begin, i] {
+        if (begin.get()) makings[i].run();
       });
     } catch (const std::exception& error) {
       no_thread =
           Status(rondeSystemError, fmt::format("cannot start thread {} of {}, one for each rank: {} (ulimit -u, "
                                                "ulimit -v)",
-                                               i + 1, inits.size(), error.what()));
+                                               i + 1, makings.size(), error.what()));
     }
   }
   gate.set_value(no_thread.ok());
   for (std::thread& thread : threads) thread.join();
-  RONDE_TRY(no_thread);
-  for (const Status& result : results) {
-    if (is_own_cause(result)) return result;
-  }
-  for (const Status& result : results) RONDE_TRY(result);
-  return {};
+  return no_thread;
 }
 
+}  // namespace
+
 Status make_together(const std::vector<GroupInit>& inits) {
-  std::vector<std::unique_ptr<rondeComm>> made(inits.size());
-  std::vector<std::function<Status()>> steps;
-  for (size_t i = 0; i < inits.size(); ++i) {
-    steps.emplace_back([&made, &inits, i]() -> Status {
-      RONDE_ASSIGN(made[i], inits[i].make());
-      return {};
-    });
+  std::vector<Making> makings(inits.size());
+  for (size_t i = 0; i < inits.size(); ++i) makings[i].init = &inits[i];
+  if (makings.size() == 1) {
+    makings.front().run();
+  } else {
+    RONDE_TRY(run_in_threads(makings));
   }
-  RONDE_TRY(run_together(steps));
-  for (size_t i = 0; i < inits.size(); ++i) *inits[i].target = made[i].release();
+  for (const Making& making : makings) {
+    if (is_own_cause(making.status)) return making.status;
+  }
+  for (const Making& making : makings) RONDE_TRY(making.status);
+  for (Making& making : makings) *making.init->target = making.made.release();
   return {};
 }
 

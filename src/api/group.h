@@ -31,11 +31,8 @@ OpenGroup& group_of_thread();
 Status check_not_in_group(const Communicator& communicator, const char* function);
 Status check_not_in_group(const Stream& stream, const char* function);
 
-// Makes all of them together and writes the targets; none is written if one fails.
+// Makes all of them, each in a thread of its own, since every one waits for the others (a single one in this thread), and
+// writes the targets. An error, the first cause: none is written, and all have ended.
 Status make_together(const std::vector<GroupInit>& inits);
-
-// Runs the makers of several ranks, each in a thread of its own, since every one waits for the others (a single one in
-// this thread); all have ended when it returns. The first error.
-Status run_together(const std::vector<std::function<Status()>>& inits);
 
 }  // namespace ronde::api

@@ -25,17 +25,28 @@ bool limit_threads() {
   return setrlimit(RLIMIT_NPROC, &few) == 0;
 }
 
+using Make = std::function<Status()>;  // of a rank that never comes into being
+
+Status make_all(const std::vector<Make>& makes) {
+  rondeComm_t comm = nullptr;
+  std::vector<GroupInit> inits;
+  for (const Make& make : makes) inits.push_back({[make] { return make(); }, &comm, nullptr});
+  const Status status = make_together(inits);
+  CHECK(comm == nullptr);
+  return status;
+}
+
 }  // namespace
 
 TEST_CASE("when a rank has no thread no rank begins, and the error says what to raise") {
   cases::Child child([]() -> std::string {
     if (!limit_threads()) return "the number of threads cannot be limited";
     std::atomic<int> begun = 0;
-    const std::vector<std::function<Status()>> inits(8, [&begun]() -> Status {
+    const std::vector<Make> makes(8, [&begun] {
       ++begun;
-      return {};
+      return Status(rondeInternalError, "begun");
     });
-    const Status status = run_together(inits);
+    const Status status = make_all(makes);
     if (status.code() != rondeSystemError) return "no error: " + status.message();
     if (begun != 0) return std::to_string(begun) + " ranks have begun";
     const bool says =
@@ -47,19 +58,19 @@ TEST_CASE("when a rank has no thread no rank begins, and the error says what to 
 
 TEST_CASE("all ranks run at once, and the error of the one that is the cause is returned") {
   std::atomic<int> begun = 0;
-  std::vector<std::function<Status()>> inits(5, [&begun]() -> Status {
+  std::vector<Make> makes(5, [&begun]() -> Status {
     ++begun;
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (begun < 5 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
     return begun == 5 ? Status(rondeRemoteError, "a consequence") : Status(rondeTimedOut, "one by one");
   });
-  CHECK(run_together(inits).message() == "a consequence");
-  inits[3] = [&begun]() -> Status {
+  CHECK(make_all(makes).message() == "a consequence");
+  makes[3] = [&begun]() -> Status {
     ++begun;
     throw std::runtime_error("the cause");
   };
   begun = 0;
-  CHECK_THAT(run_together(inits).message(), Catch::Contains("the cause"));
+  CHECK_THAT(make_all(makes).message(), Catch::Contains("the cause"));
 }
 
 }  // namespace ronde::api
