@@ -34,7 +34,8 @@ struct Row {
 constexpr int64_t kDay = 86'400;
 
 const std::array kTable = {
-    Row{{"RONDE_ALGO", "auto", "auto, ring, two_shot, one_shot, star", "Algorithm of every collective."},
+    Row{{"RONDE_ALGO", "auto", "auto, ring, two_shot, one_shot, star",
+         "Algorithm of every collective; for up to 56 bytes auto and one_shot use `line`."},
         &Settings::algorithm,
         "auto,ring,two_shot,one_shot,star",
         0,
