@@ -97,7 +97,7 @@ Status init_rank(rondeComm_t* comm, int nranks, const rondeUniqueId& packed, int
   RONDE_TRY(not_null(comm, "rondeCommInitRank", "comm"));
   RONDE_TRY(check_rank(nranks, rank));
   RONDE_ASSIGN(const UniqueId id, UniqueId::unpack(packed));
-  RONDE_ASSIGN(const Settings settings, settings_with(config));
+  RONDE_ASSIGN(const Settings settings, settings_with(config, "rondeCommInitRankConfig"));
   warn_once_a_job(rank);
   const CommunicatorOptions options = make_options(settings, config, nranks, rank);
   return start(comm, config, nullptr, options,
@@ -137,7 +137,7 @@ Status shrink(rondeComm_t comm, const int* ranks, int count, rondeComm_t* new_co
   if (parent.finalized()) return {rondeInvalidUsage, "rondeCommShrink: the communicator was finalized"};
   CommunicatorOptions options = parent.options();
   if (config != nullptr) {
-    RONDE_ASSIGN(const Settings settings, settings_with(config));
+    RONDE_ASSIGN(const Settings settings, settings_with(config, "rondeCommShrink"));
     options = make_options(settings, config, 0, 0);
   }
   RONDE_ASSIGN(const Predecessor before, parent.begin_succession());
@@ -160,7 +160,7 @@ Status init_all(rondeComm_t* comms, int nranks, const int* devices) {
                                               "(RONDE_DEVICE_HOST)",
                                               devices[i], i)};
   }
-  RONDE_ASSIGN(const Settings settings, settings_with(nullptr));
+  RONDE_ASSIGN(const Settings settings, Settings::from_environment());
   warn_once_a_job(0);
   RONDE_ASSIGN(const uint64_t job, random_number<uint64_t>());
   RONDE_ASSIGN(const Secret secret, Secret::random());

@@ -11,14 +11,20 @@ namespace ronde::api {
 namespace {
 
 // The caller's config in this library's shape: fields that its header did not have keep their defaults.
-Result<rondeConfig_t> readable(const rondeConfig_t& given) {
+Result<rondeConfig_t> readable(const rondeConfig_t& given, const char* function) {
   rondeConfig_t config = RONDE_CONFIG_INITIALIZER;
   const size_t head = offsetof(rondeConfig_t, blocking);
   if (given.magic != RONDE_CONFIG_MAGIC || given.size < head || given.size > 4096) {
-    return Status(rondeInvalidArgument, "the config was not initialized with RONDE_CONFIG_INITIALIZER");
+    return Status(rondeInvalidArgument,
+                  fmt::format("{}: the config was not initialized with RONDE_CONFIG_INITIALIZER", function));
   }
   std::memcpy(&config, &given, std::min(given.size, sizeof config));
   return config;
+}
+
+Status named(const char* function, const char* field, const Status& status) {
+  if (status.ok()) return status;
+  return {status.code(), fmt::format("{}: config.{}: {}", function, field, status.message())};
 }
 
 }  // namespace
@@ -33,23 +39,26 @@ RendezvousOptions rendezvous_options(const Settings& settings) {
   return options;
 }
 
-Result<Settings> settings_with(const rondeConfig_t* config) {
+Result<Settings> settings_with(const rondeConfig_t* config, const char* function) {
   RONDE_ASSIGN(Settings settings, Settings::from_environment());
   if (config == nullptr) return settings;
-  RONDE_ASSIGN(const rondeConfig_t given, readable(*config));
+  RONDE_ASSIGN(const rondeConfig_t given, readable(*config, function));
   if (given.blocking != RONDE_CONFIG_UNDEF_INT && given.blocking != 0 && given.blocking != 1) {
-    return Status(rondeInvalidArgument, fmt::format("config.blocking is {}: 0 or 1 is allowed", given.blocking));
+    return Status(rondeInvalidArgument,
+                  fmt::format("{}: config.blocking is {}: 0 or 1 is allowed", function, given.blocking));
   }
   if (given.device != RONDE_DEVICE_HOST) {
-    return Status(rondeInvalidArgument, fmt::format("config.device is {}: this build has host memory only "
+    return Status(rondeInvalidArgument, fmt::format("{}: config.device is {}: this build has host memory only "
                                                     "(RONDE_DEVICE_HOST)",
-                                                    given.device));
+                                                    function, given.device));
   }
   if (given.initTimeoutSeconds != RONDE_CONFIG_UNDEF_INT) {
-    RONDE_TRY(settings.set("RONDE_INIT_TIMEOUT", std::to_string(given.initTimeoutSeconds)));
+    const std::string seconds = std::to_string(given.initTimeoutSeconds);
+    RONDE_TRY(named(function, "initTimeoutSeconds", settings.set("RONDE_INIT_TIMEOUT", seconds)));
   }
-  if (given.algorithm != nullptr) RONDE_TRY(settings.set("RONDE_ALGO", given.algorithm));
-  if (given.transport != nullptr) RONDE_TRY(settings.set("RONDE_TRANSPORT", given.transport));
+  if (given.algorithm != nullptr) RONDE_TRY(named(function, "algorithm", settings.set("RONDE_ALGO", given.algorithm)));
+  if (given.transport != nullptr)
+    RONDE_TRY(named(function, "transport", settings.set("RONDE_TRANSPORT", given.transport)));
   return settings;
 }
 

@@ -9,8 +9,8 @@ namespace ronde::api {
 
 RendezvousOptions rendezvous_options(const Settings& settings);
 
-// The environment's settings, overridden by a config (may be null). rondeInvalidArgument: the config was not initialized
-// or holds a value that is not allowed.
-Result<Settings> settings_with(const rondeConfig_t* config);
+// The environment's settings, overridden by a config (may be null) that `function` was given. rondeInvalidArgument: the
+// config was not initialized or holds a value that is not allowed; rondeInvalidUsage: one that is no such setting.
+Result<Settings> settings_with(const rondeConfig_t* config, const char* function);
 
 }  // namespace ronde::api

@@ -66,12 +66,15 @@ static void test_one_rank(void) {
   NEED(rondeCommInitRank(NULL, 1, id, 0) == rondeInvalidArgument);
   config.device = 3;
   NEED(rondeCommInitRankConfig(&comm, 1, id, 0, &config) == rondeInvalidArgument);
+  NEED(strstr(rondeGetLastError(NULL), "rondeCommInitRankConfig: config.device is 3") != NULL);
   config.device = RONDE_DEVICE_HOST;
   config.magic = 0;
   NEED(rondeCommInitRankConfig(&comm, 1, id, 0, &config) == rondeInvalidArgument);
+  NEED(strstr(rondeGetLastError(NULL), "rondeCommInitRankConfig: the config") != NULL);
   config.magic = RONDE_CONFIG_MAGIC;
   config.algorithm = "best";
   NEED(rondeCommInitRankConfig(&comm, 1, id, 0, &config) == rondeInvalidUsage);
+  NEED(strstr(rondeGetLastError(NULL), "rondeCommInitRankConfig: config.algorithm: RONDE_ALGO='best'") != NULL);
   config.algorithm = "ring";
   NEED(rondeCommInitRankConfig(&comm, 1, id, 0, &config) == rondeSuccess);
   double in = 5;
