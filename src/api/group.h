@@ -31,8 +31,8 @@ OpenGroup& group_of_thread();
 Status check_not_in_group(const Communicator& communicator, const char* function);
 Status check_not_in_group(const Stream& stream, const char* function);
 
-// Makes all of them, each in a thread of its own, since every one waits for the others (a single one in this thread), and
-// writes the targets. An error, the first cause: none is written, and all have ended.
+// Makes all of them, each in a thread of its own, since every one waits for the others (a single one in this thread),
+// and writes the targets. An error, the first cause: none is written, and all have ended.
 Status make_together(const std::vector<GroupInit>& inits);
 
 }  // namespace ronde::api

@@ -1,7 +1,7 @@
-// How the ranks that are left agree on who goes on without the others, although any of them may die at any step. The lowest
-// rank that is not excluded asks all for a promise to its ballot; once everybody who is not has promised it decides, or
-// repeats what somebody had heard decided before; who has promised a higher ballot hears no lower one. So whatever a rank
-// that lives has taken for decided stays decided. tests/model/shrink.pml is the model of this.
+// How the ranks that are left agree on who goes on without the others, although any of them may die at any step. The
+// lowest rank that is not excluded asks all for a promise to its ballot; once everybody who is not has promised it
+// decides, or repeats what somebody had heard decided before; who has promised a higher ballot hears no lower one. So
+// whatever a rank that lives has taken for decided stays decided. tests/model/shrink.pml is the model of this.
 //
 // One rank's side, for all shrinks of a communicator, one after the other. A state machine without sockets and clocks.
 #pragma once
@@ -69,8 +69,8 @@ class Shrink {
     Time ask_again{};
     std::set<uint32_t> answered;
     std::optional<ShrinkDecision> heard;  // that somebody takes for decided
-    // The same, but told under a lower ballot than this rank has promised to, by one that may have left the communicator
-    // for what was decided: counts where nobody who is left takes anything else for decided.
+    // The same, but told under a lower ballot than this rank has promised to, by one that may have left the
+    // communicator for what was decided: counts where nobody who is left takes anything else for decided.
     std::optional<ShrinkCommit> overheard;
     std::optional<Status> refused;       // by this rank, or by one that has answered
     std::optional<Pending> last_asked;   // the question that this rank has answered last

@@ -258,7 +258,8 @@ dies:
     dead[me] = 1;
     deaths++;
     overheard = 0; overheard_number = 0; begun = 0; asking = 0; gone = 0; excluded = 0; promised = 0; ballot = 0;
-    answered = 0; heard = 0; waiting = 0; waiting_number = 0; waiting_set = 0; from = 0; number = 0; set = 0; what = 0; at = 0; told = 0
+    answered = 0; heard = 0; waiting = 0; waiting_number = 0; waiting_set = 0;
+    from = 0; number = 0; set = 0; what = 0; at = 0; told = 0
   };
 end_dead:
   false
