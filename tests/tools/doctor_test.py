@@ -24,8 +24,8 @@ def environment(**settings):
 
 
 class DoctorTest(unittest.TestCase):
-    def run_doctor(self, *arguments, limit=None, **settings):
-        set_limit = None if limit is None else lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limit)
+    def run_doctor(self, *arguments, limit=None, limited=resource.RLIMIT_NOFILE, **settings):
+        set_limit = None if limit is None else lambda: resource.setrlimit(limited, limit)
         return subprocess.run([DOCTOR, *arguments], capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL,
                               env=environment(**settings), preexec_fn=set_limit, check=False)
 
@@ -69,6 +69,21 @@ class Machine(DoctorTest):
         need = re.fullmatch(r"ulimit -Sn (\d+)", finding["remedy"]).group(1)
         self.assertEqual(self.findings("-n", "16", code=0, limit=(int(need), 1024))["open files"]["state"], "ok")
         self.assertIn("administrator", self.findings("-n", "16", code=1, limit=(64, 64))["open files"]["remedy"])
+
+    def test_limit_of_file_sizes(self):
+        def finding(code, limit, **settings):
+            return self.findings("-n", "2", code=code, limited=resource.RLIMIT_FSIZE, limit=limit, **settings)["shared memory"]
+        low = finding(1, (100 << 10, 1 << 30))
+        self.assertEqual(low["state"], "problem")
+        self.assertIn("the limit of file sizes is 102400 bytes", low["value"])
+        self.assertIn("ulimit -Sf", low["remedy"])
+        self.assertIn("administrator", finding(1, (100 << 10, 100 << 10))["remedy"])
+        for settings in ({"RONDE_TRANSPORT": "inproc,tcp"}, {"RONDE_SHM_LIMIT": "0"}):
+            self.assertNotEqual(finding(0, (100 << 10, 100 << 10), **settings)["state"], "problem")
+
+    def test_no_shared_memory_and_no_tcp(self):
+        finding = self.findings(code=1, RONDE_SHM_LIMIT="0", RONDE_TRANSPORT="shm")["shared memory"]
+        self.assertIn("RONDE_TRANSPORT=shm allows no tcp", finding["value"])
 
     @unittest.skipIf(os.environ.get("TEST_SANITIZER"), "a sanitizer needs descriptors for itself")
     def test_hardly_any_open_files(self):

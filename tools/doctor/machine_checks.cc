@@ -23,6 +23,7 @@ constexpr rlim_t kFilesForEachRank = 4;
 // Beside what ranks share: the program's own memory, of which nothing is known here.
 constexpr size_t kOwnBytes = 8 << 20;
 constexpr int kWakeLimitMs = 2000;
+constexpr const char* kSharedMemory = "shared memory";
 
 std::string bytes_text(size_t bytes) {
   if (bytes >= size_t{1} << 30) return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1 << 30));
@@ -57,11 +58,22 @@ Status hand_over(Segment& segment, int event_fd) {
   return Segment::map(descriptors[0].get(), segment.layout(), token).status();
 }
 
-Status try_shared_memory(int nranks) {
-  RONDE_TRY(Segment::probe_sharing());
-  RONDE_ASSIGN(const auto segment, Segment::create(SegmentLayout::for_ranks(nranks), true));
-  RONDE_ASSIGN(const auto doorbell, Doorbell::create(&segment->words().sleep));
-  return hand_over(*segment, doorbell->event_fd());
+// A limit of file sizes ends start-up, as memory that cannot be had does: only what comes before and after it leads to tcp.
+Finding cannot_have_memory(const Status& status, size_t bytes) {
+  rlimit limit{};
+  const bool too_low = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes;
+  if (!too_low) {
+    return {State::problem, kSharedMemory, status.message() + "; start-up ends with this error",
+            "leave more memory to the ranks, or go without: RONDE_TRANSPORT=inproc,tcp, which is slower"};
+  }
+  const std::string raise =
+      limit.rlim_max >= bytes ? "ulimit -Sf unlimited, or as far as the hard limit allows"
+                              : "as administrator: ulimit -f unlimited; for good: 'fsize' in /etc/security/limits.conf";
+  return {
+      State::problem, kSharedMemory,
+      fmt::format("the limit of file sizes is {} bytes, a rank's shared memory takes {}: start-up ends with an error",
+                  limit.rlim_cur, bytes),
+      raise + "; or go without shared memory: RONDE_TRANSPORT=inproc,tcp, which is slower"};
 }
 
 }  // namespace
@@ -108,24 +120,36 @@ Finding check_open_files(int nranks) {
 }
 
 Finding check_shared_memory(int nranks, const Settings& settings) {
-  constexpr const char* kWhat = "shared memory";
-  if (settings.transport != "auto" && !list_contains(settings.transport, "shm")) {
-    return {State::ok, kWhat, fmt::format("not used: RONDE_TRANSPORT={}", settings.transport)};
+  const std::string& transport = settings.transport;
+  if (transport != "auto" && !list_contains(transport, "shm")) {
+    return {State::ok, kSharedMemory, fmt::format("not used: RONDE_TRANSPORT={}", transport)};
   }
-  const Status status = try_shared_memory(nranks);
-  if (!status.ok()) {
-    return {settings.transport == "shm" ? State::problem : State::warning, kWhat,
-            status.message() + "; ranks of this machine use tcp, which is slower",
-            "needs Linux 5.1, and a container that allows memfd_create (seccomp; sysctl vm.memfd_noexec below 2)"};
-  }
+  const bool tcp_allowed = transport == "auto" || list_contains(transport, "tcp");
+  const auto without = [&](const std::string& why, const std::string& remedy) -> Finding {
+    if (tcp_allowed) {
+      return {State::warning, kSharedMemory, why + "; ranks of this machine use tcp, which is slower", remedy};
+    }
+    return {State::problem, kSharedMemory, fmt::format("{}, and RONDE_TRANSPORT={} allows no tcp", why, transport),
+            remedy};
+  };
+  constexpr const char* kNeeds =
+      "needs Linux 5.1, and a container that allows memfd_create (seccomp; sysctl vm.memfd_noexec below 2)";
   const auto most = static_cast<int64_t>(SegmentLayout::most_bytes());
   if (settings.shm_limit_bytes < most) {
-    return {
-        State::warning, kWhat,
+    return without(
         fmt::format("RONDE_SHM_LIMIT={} leaves none: a communicator may take {} bytes", settings.shm_limit_bytes, most),
-        fmt::format("unset RONDE_SHM_LIMIT, or set it to {} or more", most)};
+        fmt::format("unset RONDE_SHM_LIMIT, or set it to {} or more", most));
   }
-  return {State::ok, kWhat,
+  if (const Status status = Segment::probe_sharing(); !status.ok()) return without(status.message(), kNeeds);
+  const SegmentLayout layout = SegmentLayout::for_ranks(nranks);
+  const auto segment = Segment::create(layout, true);
+  if (!segment.ok()) return cannot_have_memory(segment.status(), layout.total);
+  const auto doorbell = Doorbell::create(&(*segment)->words().sleep);
+  if (!doorbell.ok()) return problem_of(kSharedMemory, doorbell.status());
+  if (const Status status = hand_over(**segment, (*doorbell)->event_fd()); !status.ok()) {
+    return without(status.message(), kNeeds);
+  }
+  return {State::ok, kSharedMemory,
           fmt::format("made, handed over and mapped; at most {} a rank", bytes_text(static_cast<size_t>(most)))};
 }
 
