@@ -82,7 +82,8 @@ Result<std::vector<Candidate>> interface_addresses() {
   return result;
 }
 
-// RONDE_SOCKET_IFNAME: an optional '^' (all but these), an optional '=' (whole names, not prefixes), then names.
+// RONDE_SOCKET_IFNAME: an optional '^' (all but these), an optional '=' (whole names, not prefixes), then names. Both hold
+// for all names.
 class Selection {
  public:
   explicit Selection(std::string_view text) {
@@ -97,6 +98,23 @@ class Selection {
   }
   // Loopback counts only if there is nothing else, unless it was named.
   [[nodiscard]] bool names_interfaces() const { return given_ && !excludes_; }
+  // A mark before a further name would be a part of that name, and have no effect.
+  [[nodiscard]] Status check_marks(std::string_view text) const {
+    const auto is_marked = [](const std::string& name) { return name[0] == '^' || name[0] == '='; };
+    if (std::none_of(names_.begin(), names_.end(), is_marked)) return {};
+    std::string instead;  // unless it cannot be told what was meant
+    if (excludes_ || exact_) {
+      std::vector<std::string> plain;
+      for (const std::string& name : names_)
+        plain.push_back(name.substr(std::min(name.find_first_not_of("^="), name.size())));
+      const bool exact = text.find('=') != std::string_view::npos;
+      instead = fmt::format(": write '{}{}{}'", excludes_ ? "^" : "", exact ? "=" : "", fmt::join(plain, ","));
+    }
+    return {
+        rondeInvalidUsage,
+        fmt::format("RONDE_SOCKET_IFNAME='{}' is not allowed; ^ and = hold for all names and stand before the first{}",
+                    text, instead)};
+  }
   [[nodiscard]] bool takes(std::string_view interface) const {
     if (!given_) return true;
     const bool listed = std::any_of(names_.begin(), names_.end(), [&](const std::string& name) {
@@ -143,6 +161,7 @@ Status nothing_left(const std::vector<Candidate>& all, std::string_view selectio
 Result<std::vector<InterfaceAddress>> local_interfaces(std::string_view selection, int family) {
   RONDE_ASSIGN(const std::vector<Candidate> all, interface_addresses());
   const Selection chosen(selection);
+  RONDE_TRY(chosen.check_marks(selection));
   std::vector<Candidate> usable;
   for (const Candidate& one : all)
     if (chosen.takes(one.interface) && (family == 0 || one.address.family() == family)) usable.push_back(one);

@@ -99,8 +99,8 @@ std::string peer_text(int fd);
 // Interfaces of this host that can lead to other ranks, best first: the one with the default route, then other up and
 // real ones; loopback only if there is nothing else. Link-local addresses never. Ports are 0.
 // selection: RONDE_SOCKET_IFNAME ("eth0,ib0"; "^docker0,lo" excludes; "=eth0" exact names, else prefixes; empty: automatic).
-// family: 0 any, AF_INET, AF_INET6. rondeInvalidUsage when a selection leaves nothing, with the names that there are.
-// rondeSystemError when no interface is up at all.
+// family: 0 any, AF_INET, AF_INET6. rondeInvalidUsage when a selection leaves nothing, with the names that there are, or
+// when ^ or = stands before a further name. rondeSystemError when no interface is up at all.
 Result<std::vector<SocketAddress>> local_addresses(std::string_view selection, int family);
 // The same with the names of the interfaces.
 struct InterfaceAddress {
