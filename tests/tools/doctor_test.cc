@@ -45,8 +45,7 @@ uint16_t port_in(const std::string& line) { return static_cast<uint16_t>(std::st
 // Listens on loopback while body runs with the port.
 Visits while_listening(const std::function<void(uint16_t)>& body) {
   std::optional<std::thread> visitor;
-  const auto deadline = ronde::Deadline::after(ronde::Milliseconds(1500));
-  const auto visits = listen(on_loopback(), 0, deadline, [&](const std::string& line) {
+  const auto visits = listen(on_loopback(), 0, ronde::Milliseconds(1500), [&](const std::string& line) {
     if (line.find("--connect") == std::string::npos || visitor) return;
     visitor.emplace([&body, port = port_in(line)] { body(port); });
   });

@@ -135,24 +135,45 @@ class Settings(DoctorTest):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertRegex(done.stdout, r"(?m)^RONDE_ALGO +ring +environment +auto$")
         self.assertRegex(done.stdout, r"(?m)^RONDE_SPIN +auto +default +auto$")
-        self.assertTrue(done.stdout.endswith("\nno problems\n"))
+        self.assertTrue(done.stdout.endswith("\nno problems, no warnings\n"))
 
     def test_all_faults_are_shown(self):
         wrong = {"RONDE_ALGO": "rings", "RONDE_PORT": "12abc", "RONDE_SPINN": "on", "RONDE_LOGFILE": "x"}
         done = self.run_doctor("--settings", **wrong)
         self.assertEqual(done.returncode, 1)
         for words in ("RONDE_ALGO='rings' is not allowed", "RONDE_PORT='12abc' is not allowed", "RONDE_SPINN is not a setting",
-                      "the nearest one is RONDE_SPIN", "the nearest one is RONDE_LOG_FILE", "\n4 problems\n"):
+                      "the nearest one is RONDE_SPIN", "the nearest one is RONDE_LOG_FILE", "\n2 problems, 2 warnings\n"):
             self.assertIn(words, done.stdout)
         document = json.loads(self.run_doctor("--settings", "--json", **wrong).stdout)
-        self.assertEqual(document["problems"], 4)
+        self.assertEqual((document["problems"], document["warnings"]), (2, 2))
         rows = {row["name"]: row for row in document["settings"]}
         self.assertEqual((rows["RONDE_PORT"]["value"], rows["RONDE_PORT"]["source"], rows["RONDE_PORT"]["default"]),
                          ("12abc", "environment", "0"))
         self.assertEqual(sorted(entry["nearest"] for entry in document["unknown"]), ["RONDE_LOG_FILE", "RONDE_SPIN"])
         checks = self.run_doctor(**wrong)
         self.assertEqual(checks.returncode, 1)
-        self.assertEqual(checks.stdout.count("\nproblem  setting "), 4)
+        self.assertEqual(checks.stdout.count("\nproblem  setting "), 2)
+        self.assertEqual(checks.stdout.count("\nwarning  setting "), 2)
+        self.assertIn("-> set RONDE_ALGO to: auto, ring, two_shot, one_shot, star; or unset RONDE_ALGO (default: auto)",
+                      checks.stdout)
+
+    def test_misspelt_is_no_problem(self):
+        finding = self.findings(code=0, RONDE_SPINN="on")["setting"]
+        self.assertEqual(finding["state"], "warning")
+        self.assertIn("did you mean RONDE_SPIN?", finding["remedy"])
+        self.assertEqual(self.run_doctor("--settings", RONDE_SPINN="on").returncode, 0)
+
+    def test_what_only_start_up_finds_out(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, value in [("RONDE_SOCKET_IFNAME", "nowhere7"), ("RONDE_SOCKET_IFNAME", "^lo,^eth0"),
+                                ("RONDE_LOG_FILE", f"{folder}/no/file"), ("RONDE_SECRET_FILE", f"{folder}/no")]:
+                done = self.run_doctor("--settings", "--json", **{name: value})
+                self.assertEqual(done.returncode, 1, name)
+                problems = {row["name"]: row["problem"] for row in json.loads(done.stdout)["settings"] if row["problem"]}
+                self.assertEqual(list(problems), [name])
+                self.assertIn(value, problems[name])
+            self.assertEqual(self.run_doctor("--settings", RONDE_LOG_FILE=f"{folder}/%p.log").returncode, 0)
+            self.assertEqual(os.listdir(folder), [])
 
     def test_strange_bytes(self):
         for arguments in (["--settings"], ["--settings", "--json"], []):
@@ -175,6 +196,7 @@ class Reach(DoctorTest):
         program, option, addresses = listener.stdout.readline().split()
         self.assertEqual((program, option), ("ronde-doctor", "--connect"))
         self.assertIn("127.0.0.1:", addresses)
+        self.assertIn("for 3 s at most", listener.stdout.readline())
         findings = self.findings(option, addresses, code=0)
         self.assertEqual(set(findings), set(addresses.split(",")))
         for what, finding in findings.items():
@@ -217,7 +239,13 @@ class Reach(DoctorTest):
         self.assertIn("RONDE_SOCKET_FAMILY=ipv6", finding["value"])
 
     def test_no_port_and_no_name(self):
-        self.assertIn("which port", self.findings("--connect", "127.0.0.1", code=1)["127.0.0.1"]["value"])
+        for host, remedy in [("127.0.0.1", "write 127.0.0.1:PORT"), ("node-a", "write node-a:PORT"),
+                             ("::1", "write [::1]:PORT"), ("::1:4711", "if 4711 is the port, write [::1]:4711")]:
+            finding = self.findings("--connect", host, code=1)[host]
+            self.assertIn("which port", finding["value"])
+            self.assertIn(remedy, finding["remedy"])
+        (finding,) = self.findings("--connect", "::1:4711", "--timeout", "1", code=1, RONDE_PORT="4711").values()
+        self.assertIn("[::1]:4711", finding["remedy"])
         self.assertIn("leads nowhere", self.findings("--connect", "no..name:9", code=1)["no..name"]["value"])
 
     def test_wrong_settings_come_first(self):
@@ -226,6 +254,10 @@ class Reach(DoctorTest):
             self.assertEqual((done.returncode, done.stderr), (1, ""))
             self.assertIn("RONDE_SOCKET_FAMILY='ipv5'", done.stdout)
             self.assertNotIn("127.0.0.1", done.stdout)
+
+    def test_misspelt_settings_are_shown_too(self):
+        finding = self.findings("--connect", "127.0.0.1", code=1, RONDE_SOCKET_FAMLY="ipv4")["setting"]
+        self.assertEqual(finding["state"], "warning")
 
 
 if __name__ == "__main__":

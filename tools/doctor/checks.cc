@@ -8,14 +8,23 @@
 #include "bootstrap/launcher.h"
 
 namespace ronde::doctor {
+namespace {
+
+std::string remedy_for(const SettingState& state) {
+  const std::string_view fallback = state.help.default_value;
+  return fmt::format("set {0} to: {1}; or unset {0}{2}", state.help.name, state.help.allowed,
+                     fallback.empty() ? "" : fmt::format(" (default: {})", fallback));
+}
+
+}  // namespace
 
 std::vector<Finding> check_settings(const SettingsSurvey& survey) {
   std::vector<Finding> findings;
   for (const SettingState& state : survey.states) {
-    if (!state.problem.ok()) findings.push_back(problem_of("setting", state.problem));
+    if (!state.problem.ok()) findings.push_back(problem_of("setting", state.problem, remedy_for(state)));
   }
   for (const UnknownSetting& unknown : survey.unknown) {
-    findings.push_back({State::problem, "setting", fmt::format("{} is not a setting and has no effect", unknown.name),
+    findings.push_back({State::warning, "setting", fmt::format("{} is not a setting and has no effect", unknown.name),
                         fmt::format("did you mean {}? Else: unset {}", unknown.nearest, unknown.name)});
   }
   if (!findings.empty()) return findings;

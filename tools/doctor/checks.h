@@ -23,6 +23,9 @@ Finding check_wakeups();
 std::vector<Finding> check_network(const Settings& settings);
 // Where the settings name a port, a secret file, a log file.
 std::vector<Finding> check_named_places(const Settings& settings);
+// Adds to the survey what only the start of a communicator finds out about values that are allowed as such: interfaces
+// that are not there, files that cannot be opened.
+void try_settings(SettingsSurvey& survey);
 
 // Bytes that processes started here may still use: of the machine, or of the control group if that is less. 0: unknown.
 size_t available_memory();

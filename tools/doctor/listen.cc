@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <vector>
 
 #include "api/options.h"
@@ -134,7 +135,7 @@ class Waiting {
 
 }  // namespace
 
-Result<Visits> listen(const Settings& settings, uint16_t port, Deadline deadline,
+Result<Visits> listen(const Settings& settings, uint16_t port, Milliseconds limit,
                       const std::function<void(const std::string&)>& say) {
   const RendezvousOptions options = api::rendezvous_options(settings);
   RONDE_ASSIGN(const auto addresses, local_addresses(options.socket_ifname, options.socket_family));
@@ -148,7 +149,9 @@ Result<Visits> listen(const Settings& settings, uint16_t port, Deadline deadline
   for (const SocketAddress& address : addresses) texts.push_back(address.with_port(listeners->front().port).text());
   say("On each other machine run:");
   say(fmt::format("  ronde-doctor --connect {}", fmt::join(texts, ",")));
-  return Waiting(std::move(*listeners), deadline, say).run();
+  say(fmt::format("Waiting for them, for {} s at most (--timeout); Ctrl-C ends it",
+                  std::chrono::ceil<std::chrono::seconds>(limit).count()));
+  return Waiting(std::move(*listeners), Deadline::after(limit), say).run();
 }
 
 }  // namespace ronde::doctor

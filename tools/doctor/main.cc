@@ -20,7 +20,6 @@
 namespace {
 
 using namespace ronde::doctor;
-using ronde::Deadline;
 using ronde::SettingsSurvey;
 
 constexpr ronde::Milliseconds kListenLimit{300'000};
@@ -53,7 +52,7 @@ int wait_for_others(const Options& options, const SettingsSurvey& survey) {
     fmt::print("{}\n", line);
     std::fflush(stdout);
   };
-  const auto visits = listen(survey.settings, options.listen_port, Deadline::after(limit), say);
+  const auto visits = listen(survey.settings, options.listen_port, limit, say);
   if (!visits.ok()) {
     fmt::print(stderr, "ronde-doctor: {}\n", visits.status().message());
     return 1;
@@ -74,14 +73,21 @@ int run(const std::vector<std::string>& arguments) {
   }
   const auto& options = std::get<Options>(parsed);
   ronde::log::set_level(rondeLogNone);  // findings say it all
-  const SettingsSurvey survey = ronde::survey_settings();
-  if (options.mode == Mode::settings) return show_settings(options, survey);
+  SettingsSurvey survey = ronde::survey_settings();
+  if (options.mode == Mode::settings) {
+    try_settings(survey);
+    return show_settings(options, survey);
+  }
   if (options.mode == Mode::check) return check(options, survey);
   // What a wrong setting does to the network must not be taken for a fault of the network.
   if (problems_in(survey) > 0) return show(options, "Mend the settings first:", check_settings(survey));
   if (options.mode == Mode::listen) return wait_for_others(options, survey);
-  return show(options,
-              "From this machine:", reach(options.targets, survey.settings, options.timeout.value_or(kConnectLimit)));
+  // One that is misspelt has no effect, which may be why it is tried here.
+  std::vector<Finding> findings = survey.unknown.empty() ? std::vector<Finding>() : check_settings(survey);
+  for (Finding& finding : reach(options.targets, survey.settings, options.timeout.value_or(kConnectLimit))) {
+    findings.push_back(std::move(finding));
+  }
+  return show(options, "From this machine:", findings);
 }
 
 }  // namespace

@@ -50,19 +50,29 @@ Finding check_port(const Settings& settings) {
 
 Finding check_secret_file(const std::string& path) {
   const auto secret = read_secret_file(path);
-  if (!secret.ok()) return problem_of("secret file", secret.status());
+  if (!secret.ok()) return problem_of("secret file", secret.status(), "mend the file, or unset RONDE_SECRET_FILE");
   return {State::ok, "secret file", path + " can be read, and by its owner only"};
 }
 
 // Opens it as the library does, and takes away what was made by that.
-Finding check_log_file(const std::string& path) {
+Status try_log_file(const std::string& path) {
   const std::string name = log::file_name(path);
   struct stat about {};
   const bool was_there = ::lstat(name.c_str(), &about) == 0;  // a link that leads nowhere is the user's, too
-  const Status status = log::set_file(path);
-  if (!status.ok()) return problem_of("log file", status, "set RONDE_LOG_FILE to a path in a folder that is there");
+  RONDE_TRY(log::set_file(path));
   if (!was_there) ::unlink(name.c_str());
+  return {};
+}
+
+Finding check_log_file(const std::string& path) {
+  const Status status = try_log_file(path);
+  if (!status.ok()) return problem_of("log file", status, "set RONDE_LOG_FILE to a path in a folder that is there");
   return {State::ok, "log file", path + " can be written"};
+}
+
+Status try_interfaces(const Settings& settings) {
+  const Status status = local_interfaces(settings.socket_ifname, family_by_name(settings.socket_family)).status();
+  return status.code() == rondeInvalidUsage ? status : Status();
 }
 
 }  // namespace
@@ -72,9 +82,9 @@ std::vector<Finding> check_network(const Settings& settings) {
   const auto interfaces = local_interfaces(settings.socket_ifname, family_by_name(settings.socket_family));
   if (!interfaces.ok()) {
     const bool chosen = interfaces.status().code() == rondeInvalidUsage;
-    findings.push_back(
-        problem_of("network", interfaces.status(),
-                   chosen ? "name one of these, or unset RONDE_SOCKET_IFNAME and RONDE_SOCKET_FAMILY" : ""));
+    findings.push_back(problem_of(
+        "network", interfaces.status(),
+        chosen ? "name interfaces that are there, or unset RONDE_SOCKET_IFNAME and RONDE_SOCKET_FAMILY" : ""));
     return findings;
   }
   bool any_works = false;
@@ -94,6 +104,18 @@ std::vector<Finding> check_named_places(const Settings& settings) {
   if (!settings.secret_file.empty()) findings.push_back(check_secret_file(settings.secret_file));
   if (!settings.log_file.empty()) findings.push_back(check_log_file(settings.log_file));
   return findings;
+}
+
+void try_settings(SettingsSurvey& survey) {
+  const Settings& settings = survey.settings;
+  for (SettingState& state : survey.states) {
+    const std::string_view name = state.help.name;
+    if (!state.problem.ok() || !state.from_environment || state.value.empty()) continue;
+    if (name == "RONDE_SOCKET_IFNAME") state.problem = try_interfaces(settings);
+    if (name == "RONDE_SOCKET_FAMILY" && settings.socket_ifname.empty()) state.problem = try_interfaces(settings);
+    if (name == "RONDE_SECRET_FILE") state.problem = read_secret_file(settings.secret_file).status();
+    if (name == "RONDE_LOG_FILE") state.problem = try_log_file(settings.log_file);
+  }
 }
 
 }  // namespace ronde::doctor

@@ -131,20 +131,40 @@ Finding reach_one(const SocketAddress& address, Milliseconds limit) {
                       least)};
 }
 
+// "::1:4711" is an address without a port, though its last group may be meant as one.
+std::string port_hint(const std::string& host) {
+  const size_t colon = host.rfind(':');
+  if (colon == std::string::npos) return "";
+  const std::string rest = host.substr(0, colon);
+  const std::string last = host.substr(colon + 1);
+  const bool number = !last.empty() && last.find_first_not_of("0123456789") == std::string::npos;
+  if (!number || !SocketAddress::parse(rest, 0)) return "";
+  return fmt::format("; if {} is the port, write [{}]:{}", last, rest, last);
+}
+
+Finding which_port(const std::string& host) {
+  const std::string form = host.find(':') == std::string::npos ? host : "[" + host + "]";
+  return {State::problem, host, "which port? None is given, and RONDE_PORT is not set",
+          fmt::format("write {}:PORT, with the port that ronde-doctor --listen shows there{}", form, port_hint(host))};
+}
+
 std::vector<Finding> reach_target(const Target& target, const Settings& settings, Milliseconds limit) {
   const auto port = target.port != 0 ? target.port : static_cast<uint16_t>(settings.port);
-  if (port == 0) {
-    return {{State::problem, target.host, "which port?", "write ADDRESS:PORT as ronde-doctor --listen shows it"}};
-  }
+  if (port == 0) return {which_port(target.host)};
   const auto addresses = resolve_host(target.host, family_by_name(settings.socket_family));
   if (!addresses.ok()) {
     const std::string why =
         settings.socket_family == "any" ? "" : " (RONDE_SOCKET_FAMILY=" + settings.socket_family + ")";
     return {{State::problem, target.host, addresses.status().message() + why,
-             "write the address as ronde-doctor --listen shows it, or mend /etc/hosts or the name server"}};
+             "write the address as ronde-doctor --listen shows it ([IPV6-ADDRESS]:PORT or ADDRESS:PORT), or mend "
+             "/etc/hosts or the name server"}};
   }
   std::vector<Finding> findings;
-  for (const SocketAddress& address : *addresses) findings.push_back(reach_one(address.with_port(port), limit));
+  for (const SocketAddress& address : *addresses) {
+    findings.push_back(reach_one(address.with_port(port), limit));
+    Finding& last = findings.back();
+    if (last.state == State::problem && target.port == 0) last.remedy += port_hint(target.host);
+  }
   return findings;
 }
 

@@ -88,8 +88,9 @@ std::string settings_text(const SettingsSurvey& survey) {
     text += fmt::format("    {}\n    Allowed: {}.\n", state.help.help, state.help.allowed);
     if (!state.problem.ok()) text += fmt::format("    problem: {}\n", printable(state.problem.message()));
   }
-  for (const UnknownSetting& unknown : survey.unknown) text += fmt::format("\nproblem: {}\n", unknown_text(unknown));
-  return text + fmt::format("\n{}\n", number_of(problems_in(survey), "problem"));
+  for (const UnknownSetting& unknown : survey.unknown) text += fmt::format("\nwarning: {}\n", unknown_text(unknown));
+  return text + fmt::format("\n{}, {}\n", number_of(problems_in(survey), "problem"),
+                            number_of(survey.unknown.size(), "warning"));
 }
 
 std::string settings_json(const SettingsSurvey& survey) {
@@ -109,13 +110,14 @@ std::string settings_json(const SettingsSurvey& survey) {
     json["unknown"].push_back({{"name", unknown.name}, {"nearest", unknown.nearest}});
   }
   json["problems"] = problems_in(survey);
+  json["warnings"] = survey.unknown.size();
   return dump(json);
 }
 
 size_t problems_in(const SettingsSurvey& survey) {
   const auto wrong = std::count_if(survey.states.begin(), survey.states.end(),
                                    [](const SettingState& state) { return !state.problem.ok(); });
-  return static_cast<size_t>(wrong) + survey.unknown.size();
+  return static_cast<size_t>(wrong);
 }
 
 bool has_problem(const std::vector<Finding>& findings) { return count_of(findings, State::problem) > 0; }

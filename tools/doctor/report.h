@@ -17,7 +17,7 @@ std::string findings_json(const std::vector<Finding>& findings);
 std::string settings_text(const SettingsSurvey& survey);
 std::string settings_json(const SettingsSurvey& survey);
 
-// How much is wrong with the settings: values that are not allowed, and names that are not known.
+// How many settings have values that the library refuses. (Names that it does not know are warnings.)
 size_t problems_in(const SettingsSurvey& survey);
 // True if one of the findings is a problem; warnings are none.
 bool has_problem(const std::vector<Finding>& findings);
