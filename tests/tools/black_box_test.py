@@ -212,6 +212,7 @@ class BlackBox(RonderunTest):
         for wrong in (["-n", "0"], ["-n", "257"], ["-n", "x"], ["--no"]):
             result = subprocess.run([RONDE_STATUS, *wrong], capture_output=True, text=True, timeout=20, check=False)
             self.assertEqual((result.returncode, result.stdout), (2, ""), wrong)
+            self.assertRegex(result.stderr, r"^ronde-status: .*\nTry 'ronde-status --help'\.\n$")
             self.assertTrue(result.stderr)
 
 

@@ -10,17 +10,6 @@ std::string message_of(const ronde::Status& status) { return status.message(); }
 
 }  // namespace
 
-TEST_CASE("numbers are whole and within their limits") {
-  CHECK(*parse_number("x", "1", 1, 10) == 1);
-  CHECK(*parse_number("x", "10", 1, 10) == 10);
-  for (const char* text : {"", "0", "11", "-1", "+1", "1e9", "12abc", " 1", "1 ", "99999999999"}) {
-    INFO(text);
-    const auto number = parse_number("--nranks", text, 1, 10);
-    REQUIRE_FALSE(number.ok());
-    CHECK(message_of(number.status()).find("--nranks wants a whole number from 1 to 10") == 0);
-  }
-}
-
 TEST_CASE("a list of hosts") {
   CHECK(*parse_hosts("a") == std::vector<HostSlots>{{"a", 1}});
   CHECK(*parse_hosts("a:4,b, c:2") == std::vector<HostSlots>{{"a", 4}, {"b", 1}, {"c", 2}});

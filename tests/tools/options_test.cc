@@ -60,6 +60,7 @@ TEST_CASE("a wrong command line is refused with its reason") {
       {{"-n", "2", "--timeout", "1s", "p"}, "'1s'"},
       {{"-n", "2", "--timeout", "nan", "p"}, "'nan'"},
       {{"-n", "2", "--grace", "-1", "p"}, "'-1'"},
+      {{"-n", "2", "--grace", "86401", "p"}, "--grace wants a number of seconds from 0 to 86400"},
       {{"-n", "2", "--rsh", "", "p"}, "--rsh"},
       {{"-n", "2", "--rsh", "ssh 'x", "p"}, "never closed"},
       {{"-n", "2", "--env", "=1", "p"}, "=1"},

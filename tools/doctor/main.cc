@@ -66,11 +66,7 @@ int wait_for_others(const Options& options, const SettingsSurvey& survey) {
 
 int run(const std::vector<std::string>& arguments) {
   const auto parsed = parse_options(arguments);
-  if (const auto* refusal = std::get_if<Refusal>(&parsed)) {
-    fmt::print(stdout, "{}", refusal->out);
-    fmt::print(stderr, "{}", refusal->error);
-    return refusal->exit_code;
-  }
+  if (const auto* refusal = std::get_if<Refusal>(&parsed)) return ronde::tools::print(*refusal);
   const auto& options = std::get<Options>(parsed);
   ronde::log::set_level(rondeLogNone);  // findings say it all
   SettingsSurvey survey = ronde::survey_settings();

@@ -5,14 +5,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "ronde/ronde.h"
-#include "ronderun/hosts.h"
+#include "bootstrap/messages.h"
 
 namespace ronde::doctor {
 namespace {
 
-using launcher::kMaxRanks;
-using launcher::parse_number;
+using tools::parse_number;
 
 constexpr const char* kUsage =
     "usage: ronde-doctor [-n RANKS] [--json]\n"
@@ -29,11 +27,6 @@ show nothing secret, and end by themselves.
 
 Exit status: 0 if there is no problem, 1 if there is one, 2 for a wrong command line.
 )";
-
-class Formatter : public CLI::Formatter {
- public:
-  std::string make_usage(const CLI::App* /*app*/, std::string /*name*/) const override { return kUsage; }
-};
 
 // The options as text, so that each error can say what is wanted.
 struct Texts {
@@ -56,10 +49,6 @@ void describe(CLI::App& app, Options& options, Texts& texts) {
   app.add_flag("--json", options.json, "Print one JSON document");
 }
 
-Refusal refuse(const std::string& message) {
-  return {2, "", fmt::format("ronde-doctor: {}\nTry 'ronde-doctor --help'.\n", message)};
-}
-
 Status convert(const Texts& texts, Options& options) {
   if (int(texts.settings) + int(texts.listen.has_value()) + int(texts.connect.has_value()) > 1) {
     return {rondeInvalidArgument, "take one of --settings, --listen and --connect"};
@@ -69,7 +58,7 @@ Status convert(const Texts& texts, Options& options) {
   if (texts.connect) options.mode = Mode::connect;
   if (texts.nranks) {
     if (options.mode != Mode::check) return {rondeInvalidArgument, "-n belongs to the check of this machine only"};
-    RONDE_ASSIGN(options.nranks, parse_number("-n (--nranks)", *texts.nranks, 1, kMaxRanks));
+    RONDE_ASSIGN(options.nranks, parse_number("-n (--nranks)", *texts.nranks, 1, kMostRanks));
   }
   if (texts.timeout) {
     if (options.mode != Mode::listen && options.mode != Mode::connect) {
@@ -91,28 +80,16 @@ Status convert(const Texts& texts, Options& options) {
   return {};
 }
 
-// "[fd00::1]:4711" has its colon behind the bracket; in "fd00::1" there is no port.
 Result<Target> parse_target(std::string_view text) {
-  const auto wrong = [&] {
+  const auto split = tools::split_host(text);
+  if (!split.ok()) {
     return Status(rondeInvalidArgument,
-                  fmt::format("--connect '{}': write ADDRESS, ADDRESS:PORT or [IPV6-ADDRESS]:PORT", text));
-  };
-  std::string_view host = text;
-  std::string_view port;
-  if (text.starts_with('[')) {
-    const size_t end = text.find(']');
-    if (end == std::string_view::npos) return wrong();
-    host = text.substr(1, end - 1);
-    port = text.substr(end + 1);
-    if (!port.empty() && !port.starts_with(':')) return wrong();
-  } else if (std::count(text.begin(), text.end(), ':') == 1) {
-    host = text.substr(0, text.find(':'));
-    port = text.substr(text.find(':'));
+                  fmt::format("--connect '{}': {}; write ADDRESS, ADDRESS:PORT or [IPV6-ADDRESS]:PORT", text,
+                              split.status().message()));
   }
-  if (host.empty()) return wrong();
-  Target target{std::string(host), 0};
-  if (!port.empty()) {
-    RONDE_ASSIGN(const int number, parse_number(fmt::format("the port of '{}'", text), port.substr(1), 1, 65'535));
+  Target target{std::string(split->host), 0};
+  if (split->number) {
+    RONDE_ASSIGN(const int number, parse_number(fmt::format("the port of '{}'", text), *split->number, 1, 65'535));
     target.port = static_cast<uint16_t>(number);
   }
   return target;
@@ -133,25 +110,13 @@ Result<std::vector<Target>> parse_targets(std::string_view text) {
 
 std::variant<Options, Refusal> parse_options(const std::vector<std::string>& arguments) {
   CLI::App app{"Finds out what is wrong with this machine, its network or its settings for Ronde.", "ronde-doctor"};
-  app.formatter(std::make_shared<Formatter>());
-  app.set_help_flag("-h,--help", "Print this");
-  app.footer(kFooter);
-  const auto version = fmt::format("ronde-doctor {}.{}.{}", RONDE_MAJOR, RONDE_MINOR, RONDE_PATCH);
-  app.set_version_flag("--version", version, "Print the version");
+  tools::add_help(app, kUsage, kFooter);
   Options options;
   Texts texts;
   describe(app, options, texts);
-  try {
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes the last one first
-  } catch (const CLI::CallForHelp&) {
-    return Refusal{0, app.help(), ""};
-  } catch (const CLI::CallForVersion&) {
-    return Refusal{0, version + "\n", ""};
-  } catch (const CLI::ParseError& error) {
-    return refuse(error.what());
-  }
+  if (auto refusal = tools::take_apart(app, arguments)) return *refusal;
   if (app.count("--listen") > 0 && !texts.listen) texts.listen = "";
-  if (auto status = convert(texts, options); !status.ok()) return refuse(status.message());
+  if (auto status = convert(texts, options); !status.ok()) return tools::refuse("ronde-doctor", status.message());
   return options;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/deadline.h"
 #include "base/status.h"
+#include "common/command_line.h"
 
 namespace ronde::doctor {
 
@@ -30,12 +31,7 @@ struct Options {
   std::optional<Milliseconds> timeout;
 };
 
-// The command line asks for nothing to be done (help, version) or is wrong: print both texts and end with this code.
-struct Refusal {
-  int exit_code = 0;
-  std::string out;
-  std::string error;
-};
+using tools::Refusal;
 
 std::variant<Options, Refusal> parse_options(const std::vector<std::string>& arguments);
 

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+
+#include "common/command_line.h"
 
 namespace ronde::launcher {
 namespace {
@@ -19,32 +20,16 @@ Status bad_host(std::string_view text, std::string_view why) {
   return {rondeInvalidArgument, fmt::format("host '{}': {}; write HOST or HOST:SLOTS, as in node1:4", text, why)};
 }
 
-// Splits "host:4", "[fd00::1]:4", "host" at the colon; a bare IPv6 address has no number.
 Result<HostSlots> parse_host(std::string_view text) {
-  std::string_view name = text;
-  std::string_view number;
-  bool numbered = false;
-  if (text.starts_with('[')) {
-    const auto close = text.find(']');
-    if (close == std::string_view::npos) return bad_host(text, "the ] is missing");
-    name = text.substr(1, close - 1);
-    const auto rest = text.substr(close + 1);
-    if (!rest.empty() && rest[0] != ':') return bad_host(text, "only :SLOTS may come after the ]");
-    numbered = !rest.empty();
-    if (numbered) number = rest.substr(1);
-  } else if (std::count(text.begin(), text.end(), ':') == 1) {
-    const auto colon = text.find(':');
-    name = text.substr(0, colon);
-    number = text.substr(colon + 1);
-    numbered = true;
-  }
-  if (name.empty()) return bad_host(text, "it has no name");
+  const auto split = tools::split_host(text);
+  if (!split.ok()) return bad_host(text, split.status().message());
+  const std::string_view name = split->host;
   // A remote shell would take it for one of its options.
   if (name.starts_with('-')) return bad_host(text, "a name does not begin with '-'");
   if (name.find_first_of(" \t'\"\\$`;&|<>()*?!") != std::string_view::npos) return bad_host(text, "not a host's name");
   HostSlots result{std::string(name), 1};
-  if (numbered) {
-    RONDE_ASSIGN(result.slots, parse_number(fmt::format("host '{}'", text), number, 1, kMaxRanks));
+  if (split->number) {
+    RONDE_ASSIGN(result.slots, tools::parse_number(fmt::format("host '{}'", text), *split->number, 1, kMaxRanks));
   }
   return result;
 }
@@ -66,7 +51,7 @@ Result<HostSlots> parse_hostfile_line(std::string_view line) {
   if (!rest.starts_with("slots=")) {
     return Status(rondeInvalidArgument, fmt::format("'{}' is not known; after the host only slots=NUMBER", rest));
   }
-  RONDE_ASSIGN(host.slots, parse_number("slots", rest.substr(6), 1, kMaxRanks));
+  RONDE_ASSIGN(host.slots, tools::parse_number("slots", rest.substr(6), 1, kMaxRanks));
   return host;
 }
 
@@ -75,16 +60,6 @@ bool is_this_host(std::string_view name, std::string_view own_name) {
 }
 
 }  // namespace
-
-Result<int> parse_number(std::string_view what, std::string_view text, int low, int high) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < low || value > high) {
-    return Status(rondeInvalidArgument,
-                  fmt::format("{} wants a whole number from {} to {}, not '{}'", what, low, high, text));
-  }
-  return value;
-}
 
 Result<std::vector<HostSlots>> parse_hosts(std::string_view text) {
   std::vector<HostSlots> hosts;

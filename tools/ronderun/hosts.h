@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "base/status.h"
+#include "bootstrap/messages.h"
 
 namespace ronde::launcher {
 
 // The most ranks of a job, and the most slots of a host.
-inline constexpr int kMaxRanks = 65536;
+inline constexpr int kMaxRanks = static_cast<int>(kMostRanks);
 
 struct HostSlots {
   std::string host;
@@ -26,9 +27,6 @@ struct Placement {
   int count = 0;
   bool operator==(const Placement&) const = default;
 };
-
-// A whole number from low to high and nothing else; rondeInvalidArgument says what `what` wants.
-Result<int> parse_number(std::string_view what, std::string_view text, int low, int high);
 
 // "node1:4,node2,[fd00::1]:2"; without a number a host has one slot, and one named again has the sum.
 Result<std::vector<HostSlots>> parse_hosts(std::string_view text);

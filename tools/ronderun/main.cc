@@ -52,11 +52,7 @@ ronde::Result<Outcome> run_job(Options& options, const Inherited& inherited) {
 int run(const std::vector<std::string>& arguments) {
   const Inherited inherited = take_over();
   auto parsed = parse_options(arguments, own_host_name());
-  if (const auto* refusal = std::get_if<Refusal>(&parsed)) {
-    fmt::print(stdout, "{}", refusal->out);
-    fmt::print(stderr, "{}", refusal->error);
-    return refusal->exit_code;
-  }
+  if (const auto* refusal = std::get_if<Refusal>(&parsed)) return ronde::tools::print(*refusal);
   auto& options = std::get<Options>(parsed);
   if (options.agent) return run_agent(inherited);
   const auto outcome = run_job(options, inherited);

@@ -3,18 +3,17 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <fstream>
 #include <sstream>
 
 #include "base/settings.h"
-#include "ronde/ronde.h"
 
 namespace ronde::launcher {
 namespace {
 
 constexpr const char* kUsage = "usage: ronderun -n RANKS [OPTIONS] PROGRAM [ARGUMENTS...]\n";
-constexpr const char* kTry = "Try 'ronderun --help'.\n";
+constexpr int kLongestTimeout = 100'000'000;
+constexpr int kLongestGrace = 86'400;
 
 constexpr const char* kFooter =
     R"(Everything after PROGRAM belongs to it. Each rank finds its place in RONDE_RANK, RONDE_NRANKS, RONDE_LOCAL_RANK and
@@ -34,11 +33,6 @@ itself by the same signal; a second Ctrl-C kills them at once.
 
 Example: ronderun -n 4 build/release/bin/allreduce_perf -b 8 -e 64M -f 2
 )";
-
-class Formatter : public CLI::Formatter {
- public:
-  std::string make_usage(const CLI::App* /*app*/, std::string /*name*/) const override { return kUsage; }
-};
 
 // The options as text, so that each error can say what is wanted.
 struct Texts {
@@ -63,25 +57,12 @@ void describe(CLI::App& app, Options& options, Texts& texts) {
       ->allow_extra_args(false);
   app.add_flag("--prefix", options.prefix, "Begin each line of output with \"[rank] \"");
   app.add_option("--timeout", texts.timeout, "End the job after this time, with exit code 124")->type_name("SECONDS");
-  app.add_option("--grace", texts.grace, "Time between asking a rank to end and killing it; default: 5")
+  app.add_option("--grace", texts.grace, "Time between asking a rank to end and killing it, at most 86400; default: 5")
       ->type_name("SECONDS");
   app.add_flag("--keep-going", options.keep_going,
                "Let the others go on when a rank fails: for programs that shrink (rondeCommShrink)");
   app.add_flag("-v,--verbose", options.verbose, "Say what is started and what ends");
   app.add_flag("--agent", options.agent, "The far side of ronderun on another host")->group("");
-}
-
-Refusal refuse(const std::string& message) { return {2, "", fmt::format("ronderun: {}\n{}", message, kTry)}; }
-
-Result<Milliseconds> parse_seconds(std::string_view what, std::string_view text, bool zero_allowed) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-  const bool number = error == std::errc() && end == text.data() + text.size();
-  if (!number || !(value >= 0) || value > 1e8 || (value == 0 && !zero_allowed)) {
-    return Status(rondeInvalidArgument,
-                  fmt::format("{} wants a number of seconds{}, not '{}'", what, zero_allowed ? "" : " above 0", text));
-  }
-  return Milliseconds(static_cast<long long>(value * 1000 + 0.999));
 }
 
 Status read_environment(const std::vector<std::string>& texts, Options& options) {
@@ -126,8 +107,9 @@ Result<std::vector<HostSlots>> read_hosts(const Texts& texts, std::string_view o
 Status convert(const Texts& texts, std::string_view own_name, Options& options) {
   const bool hosts_named = texts.hosts || texts.hostfile;
   if (texts.nranks) {
-    RONDE_ASSIGN(options.nranks, parse_number(texts.nranks == "p" ? "-n (what mpirun writes as -np)" : "-n (--nranks)",
-                                              *texts.nranks, 1, kMaxRanks));
+    RONDE_ASSIGN(options.nranks,
+                 tools::parse_number(texts.nranks == "p" ? "-n (what mpirun writes as -np)" : "-n (--nranks)",
+                                     *texts.nranks, 1, kMaxRanks));
   } else if (!hosts_named) {
     return {rondeInvalidArgument, "how many ranks? Give -n RANKS, as in 'ronderun -n 4 PROGRAM'"};
   }
@@ -138,10 +120,11 @@ Status convert(const Texts& texts, std::string_view own_name, Options& options) 
     RONDE_ASSIGN(options.rsh, split_words(*texts.rsh));
   }
   if (texts.timeout) {
-    RONDE_ASSIGN(options.timeout, parse_seconds("--timeout", *texts.timeout, false));
+    RONDE_ASSIGN(options.timeout,
+                 tools::parse_seconds("--timeout", *texts.timeout, tools::Zero::refused, kLongestTimeout));
   }
   if (texts.grace) {
-    RONDE_ASSIGN(options.grace, parse_seconds("--grace", *texts.grace, true));
+    RONDE_ASSIGN(options.grace, tools::parse_seconds("--grace", *texts.grace, tools::Zero::allowed, kLongestGrace));
   }
   return read_environment(texts.environment, options);
 }
@@ -168,29 +151,18 @@ Status take_command(std::vector<std::string> rest, Options& options) {
 }  // namespace
 
 std::variant<Options, Refusal> parse_options(const std::vector<std::string>& arguments, std::string_view own_name) {
-  if (arguments.empty()) return Refusal{2, "", fmt::format("{}{}", kUsage, kTry)};
+  if (arguments.empty()) return Refusal{2, "", fmt::format("{}Try 'ronderun --help'.\n", kUsage)};
   CLI::App app{"Starts the ranks of a job on this host or on several, and ends them together.", "ronderun"};
-  app.formatter(std::make_shared<Formatter>());
-  app.set_help_flag("-h,--help", "Print this");
-  app.footer(kFooter);
+  tools::add_help(app, kUsage, kFooter);
   app.prefix_command();
-  const auto version = fmt::format("ronderun {}.{}.{}", RONDE_MAJOR, RONDE_MINOR, RONDE_PATCH);
-  app.set_version_flag("--version", version, "Print the version");
   Options options;
   Texts texts;
   describe(app, options, texts);
-  try {
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes the last one first
-  } catch (const CLI::CallForHelp&) {
-    return Refusal{0, app.help(), ""};
-  } catch (const CLI::CallForVersion&) {
-    return Refusal{0, version + "\n", ""};
-  } catch (const CLI::ParseError& error) {
-    return refuse(error.what());
-  }
+  if (auto refusal = tools::take_apart(app, arguments)) return *refusal;
   if (options.agent) return options;
-  if (auto status = take_command(app.remaining(), options); !status.ok()) return refuse(status.message());
-  if (auto status = convert(texts, own_name, options); !status.ok()) return refuse(status.message());
+  Status status = take_command(app.remaining(), options);
+  if (status.ok()) status = convert(texts, own_name, options);
+  if (!status.ok()) return tools::refuse("ronderun", status.message());
   return options;
 }
 

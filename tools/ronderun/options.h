@@ -10,6 +10,7 @@
 
 #include "base/deadline.h"
 #include "base/status.h"
+#include "common/command_line.h"
 #include "ronderun/hosts.h"
 
 namespace ronde::launcher {
@@ -30,12 +31,7 @@ struct Options {
   std::vector<std::string> command;  // PROGRAM and its arguments
 };
 
-// The command line asks for no job (help, version) or is wrong: print both texts and end with this code.
-struct Refusal {
-  int exit_code = 0;
-  std::string out;
-  std::string error;
-};
+using tools::Refusal;
 
 // own_name: this host's name. Reads the hostfile and, for --env NAME, the environment.
 std::variant<Options, Refusal> parse_options(const std::vector<std::string>& arguments, std::string_view own_name);

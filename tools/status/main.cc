@@ -5,12 +5,14 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <string>
 #include <system_error>
+#include <variant>
 #include <vector>
 
 #include "base/printable.h"
-#include "ronde/ronde.h"
+#include "common/command_line.h"
 #include "status/report.h"
 #include "status/scan.h"
 
@@ -24,11 +26,14 @@ constexpr const char* kDescription =
     "traces.\n";
 constexpr const char* kFooter =
     "State of a rank: starts; works (in an operation that moves), waits (nothing has moved for 0.1 s), idle (between\n"
-    "operations), shrinks (in rondeCommShrink), failed, destroyed (its communicator; with --all), stopped (its "
-    "process,\n"
-    "by a signal or a debugger), ended (its process; another one still holds its box).\n"
+    "operations), shrinks (in rondeCommShrink), failed, destroyed (its communicator; with --all), stopped (by a\n"
+    "signal or a debugger), ended (its process; another one still holds its box).\n"
     "\n"
     "Exit status: 0; 1 if a FILE cannot be read; 2 for a wrong command line.\n";
+
+using ronde::tools::Refusal;
+
+constexpr int kMostOperations = ronde::black_box::kOperations;
 
 struct Arguments {
   size_t operations = 1;
@@ -37,25 +42,31 @@ struct Arguments {
   std::vector<std::string> files;
 };
 
-int run(int argc, char** argv) {
+std::variant<Arguments, Refusal> parse_arguments(const std::vector<std::string>& words) {
   Arguments arguments;
+  std::optional<std::string> operations;
   CLI::App app(kDescription, "ronde-status");
   app.footer(kFooter);
-  app.set_version_flag("--version", fmt::format("ronde-status {}.{}.{}", RONDE_MAJOR, RONDE_MINOR, RONDE_PATCH));
-  app.add_option("-n,--operations", arguments.operations, "Show so many of each rank's last operations; default: 1")
-      ->type_name("COUNT")
-      ->check(CLI::Range(size_t{1}, ronde::black_box::kOperations));
+  app.set_version_flag("--version", ronde::tools::version_text("ronde-status"));
+  app.add_option("-n,--operations", operations,
+                 fmt::format("Show so many of each rank's last operations, 1 to {}; default: 1", kMostOperations))
+      ->type_name("COUNT");
   app.add_flag("-a,--all", arguments.all, "Also communicators that are destroyed, and jobs whose ranks have ended");
   app.add_flag("--json", arguments.json, "For programs");
   app.add_option("files", arguments.files, "Black boxes that ended processes left in RONDE_TRACE_DIR")
       ->type_name("FILE");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    const bool asked = error.get_exit_code() == 0;  // --help, --version
-    app.exit(error);
-    return asked ? 0 : 2;
-  }
+  if (auto refusal = ronde::tools::take_apart(app, words)) return *refusal;
+  if (!operations) return arguments;
+  const auto count = ronde::tools::parse_number("-n (--operations)", *operations, 1, kMostOperations);
+  if (!count.ok()) return ronde::tools::refuse("ronde-status", count.status().message());
+  arguments.operations = static_cast<size_t>(*count);
+  return arguments;
+}
+
+int run(const std::vector<std::string>& words) {
+  const auto parsed = parse_arguments(words);
+  if (const auto* refusal = std::get_if<Refusal>(&parsed)) return ronde::tools::print(*refusal);
+  const auto& arguments = std::get<Arguments>(parsed);
   const bool live = arguments.files.empty();
   const ronde::status::Found found = live ? ronde::status::find_processes(arguments.operations)
                                           : ronde::status::read_files(arguments.files, arguments.operations);
@@ -77,7 +88,9 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) try { return run(argc, argv); } catch (const std::exception& error) {
+int main(int argc, char** argv) try {
+  return run(std::vector<std::string>(argv + 1, argv + argc));
+} catch (const std::exception& error) {
   std::fprintf(stderr, "ronde-status: %s\n", error.what());
   return 1;
 }
