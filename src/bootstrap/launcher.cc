@@ -41,7 +41,7 @@ std::string process_name(int pid) {
 std::string ancestor_name(std::string_view name) {
   for (int pid = getppid(); pid > 1;) {
     const ProcessStat stat = process_stat(std::to_string(pid));
-    if (stat.name.empty()) break;
+    if (stat.pid == 0) break;
     if (stat.name.starts_with(name)) return process_name(pid);
     pid = stat.parent;
   }

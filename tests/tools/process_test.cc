@@ -12,19 +12,9 @@
 using namespace ronde::launcher;
 using namespace std::chrono_literals;
 
-TEST_CASE("a stat line with any name") {
-  const std::string rest = " S 20 30 40 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 777 1000 10\n";
-  for (const std::string name : {"sh", "a b", "x) S 1 (y", "((", "R 1 2"}) {
-    const auto info = parse_stat("10 (" + name + ")" + rest);
-    REQUIRE(info.has_value());
-    CHECK(*info == ProcessInfo{10, 20, 30, 'S', 777});
-  }
-  for (const std::string text : {"", "10", "10 (sh", "10 (sh) S", "x (sh) S 20 30"}) CHECK_FALSE(parse_stat(text));
-}
-
 TEST_CASE("descendants are found at any depth, zombies not") {
-  const std::vector<ProcessInfo> all{{1, 0, 1, 'S', 0}, {5, 1, 5, 'S', 0}, {6, 5, 6, 'S', 0}, {7, 6, 6, 'Z', 0},
-                                     {8, 7, 6, 'S', 0}, {9, 1, 9, 'S', 0}, {4, 9, 9, 'S', 0}};
+  const std::vector<ronde::ProcessStat> all{{1, 0, 1, 'S', 0}, {5, 1, 5, 'S', 0}, {6, 5, 6, 'S', 0}, {7, 6, 6, 'Z', 0},
+                                            {8, 7, 6, 'S', 0}, {9, 1, 9, 'S', 0}, {4, 9, 9, 'S', 0}};
   auto found = descendants_of(5, all);
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.pid < b.pid; });
   REQUIRE(found.size() == 2);

@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <memory>
 #include <unordered_map>
@@ -82,17 +80,6 @@ struct Child {
   }
 };
 
-std::string read_file(const char* path) {
-  const Fd fd(open(path, O_RDONLY | O_CLOEXEC));
-  std::array<char, 1024> buffer;  // a stat line is shorter
-  const ssize_t size = fd.valid() ? read(fd.get(), buffer.data(), buffer.size()) : 0;
-  return {buffer.data(), static_cast<size_t>(std::max<ssize_t>(size, 0))};
-}
-
-std::optional<ProcessInfo> read_process(const char* pid) {
-  return parse_stat(read_file((std::string("/proc/") + pid + "/stat").c_str()));
-}
-
 }  // namespace
 
 Launched launch(const Launch& launch, const Inherited& inherited) {
@@ -139,33 +126,10 @@ Program find_program(const std::string& name, std::string_view search_path) {
   }
 }
 
-std::optional<ProcessInfo> parse_stat(std::string_view text) {
-  // "pid (name) state ppid pgrp ..."; a name may hold blanks and brackets. Start time is field 22.
-  const auto open = text.find(" (");
-  const auto close = text.rfind(") ");
-  if (open == std::string_view::npos || close == std::string_view::npos) return std::nullopt;
-  ProcessInfo info;
-  const auto number = [](std::string_view word, auto& value) {
-    return std::from_chars(word.data(), word.data() + word.size(), value).ec == std::errc();
-  };
-  if (!number(text.substr(0, open), info.pid)) return std::nullopt;
-  text.remove_prefix(close + 2);
-  for (int field = 3; field <= 22; ++field) {
-    const auto word = text.substr(0, text.find(' '));
-    if (word.empty()) return std::nullopt;
-    text.remove_prefix(std::min(word.size() + 1, text.size()));
-    if (field == 3) info.state = word[0];
-    if (field == 4 && !number(word, info.parent)) return std::nullopt;
-    if (field == 5 && !number(word, info.group)) return std::nullopt;
-    if (field == 22 && !number(word, info.start)) return std::nullopt;
-  }
-  return info;
-}
-
-std::vector<ProcessInfo> descendants_of(pid_t root, const std::vector<ProcessInfo>& all) {
-  std::unordered_multimap<pid_t, const ProcessInfo*> children;
+std::vector<ProcessStat> descendants_of(pid_t root, const std::vector<ProcessStat>& all) {
+  std::unordered_multimap<pid_t, const ProcessStat*> children;
   for (const auto& process : all) children.emplace(process.parent, &process);
-  std::vector<ProcessInfo> found;
+  std::vector<ProcessStat> found;
   std::vector<pid_t> open{root};
   while (!open.empty()) {
     const auto [begin, end] = children.equal_range(open.back());
@@ -179,22 +143,22 @@ std::vector<ProcessInfo> descendants_of(pid_t root, const std::vector<ProcessInf
   return found;
 }
 
-std::vector<ProcessInfo> descendants() {
-  std::vector<ProcessInfo> all;
+std::vector<ProcessStat> descendants() {
+  std::vector<ProcessStat> all;
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc"), closedir);
   while (const dirent* entry = folder ? readdir(folder.get()) : nullptr) {
     if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
-    if (const auto info = read_process(entry->d_name)) all.push_back(*info);
+    if (auto stat = process_stat(entry->d_name); stat.pid != 0) all.push_back(std::move(stat));
   }
   return descendants_of(getpid(), all);
 }
 
-void signal_process(const ProcessInfo& process, int number) {
+void signal_process(const ProcessStat& process, int number) {
   // The descriptor keeps naming the process it was opened for; the second look shows that this is the one meant.
   const Fd handle(static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0)));
   const bool unavailable = !handle.valid() && (errno == ENOSYS || errno == EPERM);  // old kernels, strict containers
-  const auto again = read_process(std::to_string(process.pid).c_str());
-  if (!again || again->start != process.start) return;
+  const auto again = process_stat(std::to_string(process.pid));
+  if (again.pid == 0 || again.start_time != process.start_time) return;
   if (handle.valid()) {
     syscall(SYS_pidfd_send_signal, handle.get(), number, nullptr, 0);
   } else if (unavailable) {

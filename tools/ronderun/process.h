@@ -5,10 +5,11 @@
 #include <sys/types.h>
 
 #include <csignal>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/host.h"
 
 namespace ronde::launcher {
 
@@ -43,22 +44,11 @@ struct Program {
 };
 Program find_program(const std::string& name, std::string_view search_path);
 
-// One line of /proc/PID/stat, as far as it is needed.
-struct ProcessInfo {
-  pid_t pid = 0;
-  pid_t parent = 0;
-  pid_t group = 0;
-  char state = '?';
-  unsigned long long start = 0;  // with pid it names one process for ever
-  bool operator==(const ProcessInfo&) const = default;
-};
-std::optional<ProcessInfo> parse_stat(std::string_view text);
-
 // Those below `root` in the tree of parents, zombies left out. Pure.
-std::vector<ProcessInfo> descendants_of(pid_t root, const std::vector<ProcessInfo>& all);
+std::vector<ProcessStat> descendants_of(pid_t root, const std::vector<ProcessStat>& all);
 // The same for this process, now.
-std::vector<ProcessInfo> descendants();
+std::vector<ProcessStat> descendants();
 // Signals this very process, never another that has its number by now.
-void signal_process(const ProcessInfo& process, int number);
+void signal_process(const ProcessStat& process, int number);
 
 }  // namespace ronde::launcher
