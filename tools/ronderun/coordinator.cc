@@ -52,7 +52,8 @@ Coordinator::Coordinator(const Options& options, const Inherited& inherited, std
                  for (const auto& link : links_) link->pause(false);
                },
                [this](int stream, int error) { output_failed(stream, error); }}),
-      input_(reactor_, [this](ByteView bytes) { input_read(bytes); }) {
+      input_(reactor_, [this](ByteView bytes) { input_read(bytes); }),
+      tally_(options.nranks) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // should this host's agent be killed
 }
 
@@ -63,11 +64,11 @@ Outcome Coordinator::run() {
   if (options_.timeout) reactor_.call_at(Deadline::after(*options_.timeout), [this] { timed_out(); });
   while (!finished()) reactor_.run_once();
   judge(Time::max());
-  if (!ending_ && ranks_ended_ < options_.nranks) {
+  if (!ending_ && tally_.left() > 0) {
     output_.message("an agent has ended without running its ranks; did somebody end it?");
     outcome_ = {1, 0};
   } else if (!ending_) {  // 0 unless ranks failed and the others went on
-    outcome_ = {one_succeeded_ ? first_error_exit_ : first_failure_, 0};
+    outcome_ = {tally_.exit_code(), 0};
   }
   if (agent_of_this_host_lost_) kill_orphans();
   output_.end_all();
@@ -178,14 +179,12 @@ void Coordinator::rank_ended(AgentLink& link, Reader& reader) {
   end.status = reader.number<int32_t>();
   end.activities = read_list(reader);
   end.host = link.placement().host;
-  ++ranks_ended_;
-  ++ended_of_host_[&link];
+  tally_.rank_ended(link.placement().first_rank, end);
   if (options_.verbose) output_.message(end.describe());
   if (end.rank == 0) input_.stop();
   if (ending_) return;
-  if (!end.failed()) one_succeeded_ = true;
   if (options_.keep_going) {
-    if (end.failed()) note_failure(end);
+    if (end.failed()) show_failure(end);
     return;
   }
   const Time now = Clock::now();
@@ -193,7 +192,7 @@ void Coordinator::rank_ended(AgentLink& link, Reader& reader) {
     blame_.add(std::move(end), now);
     reactor_.call_at(blame_.due(), [this] { judge(Clock::now()); });
   }
-  judge(ranks_ended_ == options_.nranks ? Time::max() : now);
+  judge(tally_.left() == 0 ? Time::max() : now);
 }
 
 void Coordinator::judge(Time now) {
@@ -206,9 +205,7 @@ void Coordinator::judge(Time now) {
   end_job({guilty->exit_code(), 0});
 }
 
-void Coordinator::note_failure(const RankEnd& end) {
-  if (first_failure_ == 0) first_failure_ = end.exit_code();
-  if (first_error_exit_ == 0 && !end.killed()) first_error_exit_ = end.exit_code();
+void Coordinator::show_failure(const RankEnd& end) {
   if (!options_.verbose) output_.message(end.describe());
   show_activities(end.activities);
 }
@@ -217,10 +214,8 @@ void Coordinator::note_failure(const RankEnd& end) {
 bool Coordinator::go_on_without(AgentLink& link, const std::string& why) {
   // Not if the job has not even begun there.
   if (!options_.keep_going || ending_ || link.placement().local || !link.has_greeted()) return false;
-  const int lost = link.placement().count - std::exchange(ended_of_host_[&link], link.placement().count);
+  const int lost = tally_.host_lost(link.placement().first_rank, link.placement().count);
   output_.message(fmt::format("{}; {} of its ranks lost", why, lost));
-  ranks_ended_ += lost;
-  if (first_failure_ == 0) first_failure_ = 1;
   if (input_link_ == &link) input_.stop();
   return true;
 }
@@ -284,8 +279,8 @@ void Coordinator::interrupted(int number) {
   output_.discard_when_full();
   if (!ending_) {
     output_.message(fmt::format("{}: ending {} {}; what is left after {} s is killed (--grace)",
-                                number == SIGINT ? "interrupted" : strsignal(number), options_.nranks - ranks_ended_,
-                                options_.nranks - ranks_ended_ == 1 ? "rank" : "ranks",
+                                number == SIGINT ? "interrupted" : strsignal(number), tally_.left(),
+                                tally_.left() == 1 ? "rank" : "ranks",
                                 static_cast<double>(options_.grace.count()) / 1000));
     end_job({0, number}, number);
   } else if (number == SIGINT || number == SIGQUIT) {

@@ -2,7 +2,6 @@
 // blame for a failure and how ronderun ends.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +14,7 @@
 #include "ronderun/output.h"
 #include "ronderun/reactor.h"
 #include "ronderun/signals.h"
+#include "ronderun/tally.h"
 
 namespace ronde::launcher {
 
@@ -41,7 +41,7 @@ class Coordinator {
   void frame_received(AgentLink& link, const Frame& frame);
   void rank_ended(AgentLink& link, Reader& reader);
   void judge(Time now);
-  void note_failure(const RankEnd& end);
+  void show_failure(const RankEnd& end);
   bool go_on_without(AgentLink& link, const std::string& why);
   void show_activities(const std::vector<std::string>& activities);
   void agent_lost(AgentLink& link, const std::string& why);
@@ -69,12 +69,7 @@ class Coordinator {
   AgentLink* input_link_ = nullptr;  // leads to rank 0
   std::vector<std::unique_ptr<AgentLink>> links_;
   Blame blame_;
-  int ranks_ended_ = 0;
-  std::map<const AgentLink*, int> ended_of_host_;
-  // With --keep-going: whether a rank has ended with 0, and the exit codes of the first that failed, and that were not killed.
-  bool one_succeeded_ = false;
-  int first_failure_ = 0;
-  int first_error_exit_ = 0;
+  Tally tally_;
   int activities_shown_ = 0;
   bool ending_ = false;
   bool agent_of_this_host_lost_ = false;
