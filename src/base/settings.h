@@ -2,6 +2,7 @@
 // environment. Parsed once for each communicator and passed on as const.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -12,6 +13,9 @@
 #include "base/status.h"
 
 namespace ronde {
+
+// RONDE_SILENT_TIMEOUT; holds for connections that are made before a communicator's settings apply, too.
+inline constexpr std::chrono::seconds kDefaultSilentTimeout{10};
 
 struct Settings {
   std::string algorithm = "auto";
@@ -26,7 +30,7 @@ struct Settings {
   int64_t init_timeout_s = 300;
   int64_t late_warning_s = 10;
   int64_t late_timeout_s = 600;
-  int64_t silent_timeout_s = 10;
+  int64_t silent_timeout_s = kDefaultSilentTimeout.count();
   int64_t shm_limit_bytes = 64 << 20;
   std::string spin = "auto";
   std::string debug = "warn";

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/retry.h"
+#include "base/settings.h"
 
 namespace ronde {
 namespace {
@@ -256,7 +257,7 @@ int connect_error(int fd) {
 void configure_tcp(int fd) {
   set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
   set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set_silent_limit(fd, std::chrono::seconds(10));
+  set_silent_limit(fd, kDefaultSilentTimeout);
 }
 
 void set_silent_limit(int fd, std::chrono::seconds limit) {

@@ -69,7 +69,7 @@ Result<Fd> start_connect(const SocketAddress& address);
 // nobody listens) counts as ECONNREFUSED.
 int connect_error(int fd);
 
-// Settings of every TCP connection of the library: no delay, and keepalive as by set_silent_limit of 10 s.
+// Settings of every TCP connection of the library: no delay, and keepalive as by set_silent_limit of kDefaultSilentTimeout.
 void configure_tcp(int fd);
 // An idle connection ends once its other host has been silent for about a fifth more than this, never less than this: the
 // kernel asks after one fifth, and again after each further one. 1 s to some minutes: what is on its way ends a connection

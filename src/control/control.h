@@ -17,6 +17,7 @@
 
 #include "base/event_loop.h"
 #include "base/secret.h"
+#include "base/settings.h"
 #include "bootstrap/rendezvous.h"
 #include "control/control_machine.h"
 
@@ -42,7 +43,7 @@ struct ControlOptions {
   uint32_t nranks = 1;
   bool within_process = false;  // all ranks live in this process
   RendezvousOptions meeting;    // interfaces, family
-  std::chrono::seconds silent_timeout{10};
+  std::chrono::seconds silent_timeout = kDefaultSilentTimeout;
 };
 
 // What the ranks that are left agree on.
