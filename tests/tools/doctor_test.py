@@ -125,6 +125,19 @@ class Machine(DoctorTest):
             self.assertEqual(os.listdir(folder), [])
             self.assertIn("RONDE_LOG_FILE", self.findings(code=1, RONDE_LOG_FILE=f"{folder}/no/file")["log file"]["value"])
 
+    def test_document(self):
+        """As docs/json.md has it."""
+        document = json.loads(self.run_doctor("--json", RONDE_SPINN="on").stdout)
+        self.assertEqual(list(document), ["program", "version", "findings", "problems", "warnings"])
+        for finding in document["findings"]:
+            self.assertEqual(list(finding), ["state", "what", "value", "remedy"])
+            self.assertIn(finding["state"], ("ok", "warning", "problem"))
+        settings = json.loads(self.run_doctor("--settings", "--json").stdout)
+        self.assertEqual(list(settings), ["program", "version", "settings", "unknown", "problems", "warnings"])
+        for row in settings["settings"]:
+            self.assertEqual(list(row), ["name", "value", "source", "default", "allowed", "meaning", "problem"])
+            self.assertEqual({type(value) for value in row.values()}, {str})
+
     def test_launcher(self):
         self.assertIn("WORLD_SIZE", self.findings(code=1, RANK="0")["launcher"]["value"])
 
