@@ -82,8 +82,8 @@ Result<std::vector<Candidate>> interface_addresses() {
   return result;
 }
 
-// RONDE_SOCKET_IFNAME: an optional '^' (all but these), an optional '=' (whole names, not prefixes), then names. Both hold
-// for all names.
+// RONDE_SOCKET_IFNAME: an optional '^' (all but these), an optional '=' (whole names, not prefixes), then names. Both
+// hold for all names.
 class Selection {
  public:
   explicit Selection(std::string_view text) {

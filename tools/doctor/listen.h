@@ -16,7 +16,8 @@ struct Visits {
   int strangers = 0;  // others, and those that broke off
 };
 
-// Listens as the meeting point of a job would, until the limit is over or the most connections have come. port 0: RONDE_PORT, or any.
+// Listens as the meeting point of a job would, until the limit is over or the most connections have come. port 0:
+// RONDE_PORT, or any.
 // say: one line for people, without its end.
 Result<Visits> listen(const Settings& settings, uint16_t port, Milliseconds limit,
                       const std::function<void(const std::string&)>& say);

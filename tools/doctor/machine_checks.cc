@@ -58,7 +58,7 @@ Status hand_over(Segment& segment, int event_fd) {
   return Segment::map(descriptors[0].get(), segment.layout(), token).status();
 }
 
-// A limit of file sizes ends start-up, as memory that cannot be had does: only what comes before and after it leads to tcp.
+// Start-up ends where a rank's memory cannot be made; only what comes before and after that leads to tcp.
 Finding cannot_have_memory(const Status& status, size_t bytes) {
   rlimit limit{};
   const bool too_low = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes;
