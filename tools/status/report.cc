@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "ronde/ronde.h"
+
 namespace ronde::status {
 namespace {
 
@@ -125,7 +127,10 @@ std::string as_json(const std::vector<StatusCommunicator>& communicators, Time n
                    {"findings", findings(communicator, now)}});
   }
   // Texts come from other processes: what is no UTF-8 is replaced.
-  return Json{{"communicators", all}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const Json document{{"program", "ronde-status"},
+                      {"version", fmt::format("{}.{}.{}", RONDE_MAJOR, RONDE_MINOR, RONDE_PATCH)},
+                      {"communicators", all}};
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace ronde::status
