@@ -35,6 +35,7 @@ RendezvousOptions rendezvous_options(const Settings& settings) {
   options.socket_family = family_by_name(settings.socket_family);
   options.secret_file = settings.secret_file;
   options.port = static_cast<uint16_t>(settings.port);
+  options.silent_timeout = std::chrono::seconds(settings.silent_timeout_s);
   options.init_timeout = std::chrono::seconds(settings.init_timeout_s);
   return options;
 }

@@ -99,8 +99,7 @@ const std::array kTable = {
         0,
         kDay},
     Row{{"RONDE_SILENT_TIMEOUT", "10", "5 to 600",
-         "Seconds without any sign of another rank's host after which it counts as unreachable, "
-         "once a communicator has started."},
+         "Seconds without any sign of another rank's host after which it counts as unreachable."},
         &Settings::silent_timeout_s,
         "",
         5,

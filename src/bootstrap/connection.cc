@@ -43,18 +43,23 @@ Status ended(int error_number) {
 
 }  // namespace
 
-Connection::Connection(Stream stream, Direction sends, size_t most_received_bytes)
+Connection::Connection(Stream stream, Direction sends, size_t most_received_bytes, std::chrono::seconds silent_limit)
     : fd_(std::move(stream.fd)),
       peer_(peer_text(fd_.get())),
       sealer_(stream.session_key, sends),
       opener_(stream.session_key, sends == Direction::to_server ? Direction::to_client : Direction::to_server,
-              most_received_bytes) {}
+              most_received_bytes),
+      silent_limit_(silent_limit),
+      silence_(silent_limit) {
+  set_silent_limit(fd_.get(), silent_limit);
+}
 
 void Connection::send(SharedMessage message) {
   if (!sending_broken_) unsent_.push_back(sealer_.seal(std::move(message)));
 }
 
-void Connection::flush() {
+void Connection::flush(Time now) {
+  if (!unsent_.empty() && check_at_ == Time::max()) check_at_ = now + SilenceClock::kCheckEvery;
   while (!unsent_.empty()) {
     std::array<iovec, 3> parts{};
     msghdr message{};
@@ -72,6 +77,23 @@ void Connection::flush() {
     unsent_.pop_front();
     sent_of_first_ = 0;
   }
+}
+
+std::optional<Status> Connection::check(Time now) {
+  if (now < check_at_) return std::nullopt;
+  const Delivery delivery = delivery_of(fd_.get());
+  check_at_ = delivery.state == Delivery::State::done ? Time::max() : now + SilenceClock::kCheckEvery;
+  if (probe_ && probe_->answered()) silence_.has_answered(now);
+  const bool silent = silence_.observe(delivery, now);
+  if (!silence_.is_to_be_asked(now)) {
+    probe_.reset();
+  } else if (!probe_) {
+    if (const auto address = peer_address(fd_.get())) probe_.emplace(*address).answered();
+  }
+  if (!silent) return std::nullopt;
+  return Status(rondePeerUnreachable,
+                fmt::format("is silent: its host has not acknowledged anything for {} s (connection to {})",
+                            silent_limit_.count(), peer_));
 }
 
 void Connection::finish_sending() { ::shutdown(fd_.get(), SHUT_WR); }

@@ -53,7 +53,7 @@ class MemberSource final : public EventSource {
 
   [[nodiscard]] Deadline next_deadline() const override {
     const std::scoped_lock lock(mutex_);
-    return machine_.next_deadline();
+    return machine_.next_deadline().earlier(connection_.next_check());
   }
 
   // Waits until the root has said yes or no. Nothing: it closed the connection without a word.
@@ -139,10 +139,11 @@ class MemberSource final : public EventSource {
     [[maybe_unused]] const auto got =
         retry_interrupted([&] { return ::read(wakeup_.get(), &ignored, sizeof ignored); });
     if (!machine_.ended()) read(now);
+    if (const auto silent = machine_.ended() ? std::nullopt : connection_.check(now)) end_connection(*silent);
     machine_.advance(now);
     for (const std::string& warning : machine_.take_warnings()) log::warn("{}", warning);
     for (SharedMessage& message : machine_.take_messages()) connection_.send(std::move(message));
-    connection_.flush();
+    connection_.flush(now);
     if (machine_.has_left() && !connection_.has_unsent() && !std::exchange(said_goodbye_, true))
       connection_.finish_sending();
     if (!machine_.ended() && connection_.has_unsent() != watches_output_) {
@@ -156,10 +157,12 @@ class MemberSource final : public EventSource {
     const std::optional<Status> end = connection_.receive(messages);
     for (const Bytes& message : messages) machine_.received(message, now);
     refused_ = refused_ || machine_.failure().has_value();
-    if (!end) return;
-    // Else it stays readable for ever.
-    control(EPOLL_CTL_DEL, connection_.fd(), kSocketKey, 0);
-    machine_.closed(*end);
+    if (end) end_connection(*end);
+  }
+
+  void end_connection(const Status& how) {
+    control(EPOLL_CTL_DEL, connection_.fd(), kSocketKey, 0);  // else it stays readable for ever
+    machine_.closed(how);
   }
 
   // Entered with the lock. False when nothing more will come.
@@ -176,7 +179,7 @@ class MemberSource final : public EventSource {
     pollfd polled{epoll_.get(), POLLIN, 0};
     const Time now = Clock::now();
     if (stop_ != nullptr) deadline = deadline.earlier(Deadline::at(now + kStopPoll));
-    const int timeout = deadline.poll_timeout(now, kLongestPoll);
+    const int timeout = deadline.earlier(connection_.next_check()).poll_timeout(now, kLongestPoll);
     lock.unlock();
     ::poll(&polled, 1, timeout);  // interrupted or not: the caller looks again
     lock.lock();
@@ -252,7 +255,8 @@ Result<std::shared_ptr<MemberSource>> make_source(Stream stream, const JoinMessa
   if (!epoll.valid()) return system_error("no epoll descriptor for the rendezvous", errno);
   Fd wakeup = Fd::make([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
   if (!wakeup.valid()) return system_error("no event descriptor for the rendezvous", errno);
-  Connection connection(std::move(stream), Direction::to_server, most_bytes_to_member(join_message.nranks));
+  Connection connection(std::move(stream), Direction::to_server, most_bytes_to_member(join_message.nranks),
+                        options.silent_timeout);
   MemberMachine machine(join_message, connection.peer(), options.missing_warning);
   return std::make_shared<MemberSource>(std::move(connection), std::move(machine), std::move(epoll), std::move(wakeup),
                                         options);

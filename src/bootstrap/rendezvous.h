@@ -10,6 +10,7 @@
 
 #include "base/deadline.h"
 #include "base/event_loop.h"
+#include "base/settings.h"
 #include "base/shared_word.h"
 #include "base/status.h"
 #include "base/wire.h"
@@ -45,10 +46,11 @@ class Rendezvous {
 
 // Limits and choices of start-up, from the settings.
 struct RendezvousOptions {
-  std::string socket_ifname;  // RONDE_SOCKET_IFNAME
-  int socket_family = 0;      // RONDE_SOCKET_FAMILY: 0, AF_INET, AF_INET6
-  uint16_t port = 0;          // RONDE_PORT; 0: any
-  std::string secret_file;    // RONDE_SECRET_FILE
+  std::string socket_ifname;                                    // RONDE_SOCKET_IFNAME
+  int socket_family = 0;                                        // RONDE_SOCKET_FAMILY: 0, AF_INET, AF_INET6
+  uint16_t port = 0;                                            // RONDE_PORT; 0: any
+  std::string secret_file;                                      // RONDE_SECRET_FILE
+  std::chrono::seconds silent_timeout = kDefaultSilentTimeout;  // RONDE_SILENT_TIMEOUT
   Milliseconds init_timeout{300'000};
   Milliseconds missing_warning{10'000};  // how often missing ranks are named
   // Once it is set, join() and exchange() end within 1 s, and the others are told that this rank has aborted. Null: never.

@@ -23,10 +23,11 @@ constexpr uint64_t kAcceptorKey = 0;
 
 class Root final : public EventSource {
  public:
-  Root(std::vector<Fd> listeners, const UniqueId& id, Fd epoll, Milliseconds nobody_limit)
+  Root(std::vector<Fd> listeners, const UniqueId& id, Fd epoll, const RendezvousOptions& options)
       : epoll_(std::move(epoll)),
         acceptor_(std::in_place, std::move(listeners), id.secret, id.job),
-        machine_(ProcessIdentity::of_this_process(), nobody_limit, Clock::now()) {
+        silent_timeout_(options.silent_timeout),
+        machine_(ProcessIdentity::of_this_process(), options.init_timeout, Clock::now()) {
     control(EPOLL_CTL_ADD, acceptor_->poll_fd(), kAcceptorKey, EPOLLIN);
   }
 
@@ -35,7 +36,7 @@ class Root final : public EventSource {
     if (!machine_.finished()) machine_.end();
     carry_out(Clock::now());
     for (auto& [key, peer] : peers_) {
-      peer.connection.flush();
+      peer.connection.flush(Clock::now());
       peer.connection.finish_sending();
       peer.connection.drain();
     }
@@ -48,6 +49,7 @@ class Root final : public EventSource {
   bool advance(Time now) override {
     if (acceptor_) take_in(now);
     serve_ready(now);
+    check_silence(now);
     machine_.advance(now);
     carry_out(now);
     drop_overdue(now);
@@ -58,7 +60,7 @@ class Root final : public EventSource {
   [[nodiscard]] Deadline next_deadline() const override {
     Deadline next = machine_.next_deadline();
     if (acceptor_) next = next.earlier(acceptor_->next_deadline());
-    for (const auto& [key, peer] : peers_) next = next.earlier(peer.close_by);
+    for (const auto& [key, peer] : peers_) next = next.earlier(peer.close_by).earlier(peer.connection.next_check());
     return next;
   }
 
@@ -70,6 +72,7 @@ class Root final : public EventSource {
     bool told_end = false;
     Deadline close_by = Deadline::never();
   };
+  using Peers = std::map<ConnectionId, Peer>;
 
   void control(int operation, int fd, uint64_t key, uint32_t events) const {
     epoll_event event{};
@@ -84,8 +87,8 @@ class Root final : public EventSource {
     for (Stream& stream : proved) {
       const ConnectionId key = next_key_++;
       const Claim claim = stream.claim;
-      const auto [entry, added] =
-          peers_.try_emplace(key, Peer{Connection(std::move(stream), Direction::to_client, kMostBytesToRoot)});
+      const auto [entry, added] = peers_.try_emplace(
+          key, Peer{Connection(std::move(stream), Direction::to_client, kMostBytesToRoot, silent_timeout_)});
       control(EPOLL_CTL_ADD, entry->second.connection.fd(), key, EPOLLIN);
       machine_.opened(key, claim);
     }
@@ -97,19 +100,30 @@ class Root final : public EventSource {
     for (int i = 0; i < count; ++i) {
       const auto entry = peers_.find(events[i].data.u64);
       if (entry == peers_.end()) continue;
-      push(entry->first, entry->second);
+      push(entry->first, entry->second, now);
       read(entry, now);
     }
   }
 
-  void read(std::map<ConnectionId, Peer>::iterator entry, Time now) {
+  void read(Peers::iterator entry, Time now) {
     std::vector<Bytes> messages;
     const std::optional<Status> end = entry->second.connection.receive(messages);
     if (!entry->second.closing)
       for (const Bytes& message : messages) machine_.received(entry->first, message, now);
-    if (!end) return;
-    if (!entry->second.closing) machine_.closed(entry->first, *end, now);
-    peers_.erase(entry);
+    if (end) lose(entry, *end, now);
+  }
+
+  // The next entry.
+  Peers::iterator lose(Peers::iterator entry, const Status& how, Time now) {
+    if (!entry->second.closing) machine_.closed(entry->first, how, now);
+    return peers_.erase(entry);
+  }
+
+  void check_silence(Time now) {
+    for (auto entry = peers_.begin(); entry != peers_.end();) {
+      const auto silent = entry->second.connection.check(now);
+      entry = silent ? lose(entry, *silent, now) : std::next(entry);
+    }
   }
 
   void carry_out(Time now) {
@@ -127,11 +141,11 @@ class Root final : public EventSource {
       entry->second.close_by = Deadline::at(now + kCloseLimit);
       touched.insert(key);
     }
-    for (const ConnectionId key : touched) push(key, peers_.find(key)->second);
+    for (const ConnectionId key : touched) push(key, peers_.find(key)->second, now);
   }
 
-  void push(ConnectionId key, Peer& peer) const {
-    peer.connection.flush();
+  void push(ConnectionId key, Peer& peer, Time now) const {
+    peer.connection.flush(now);
     const bool unsent = peer.connection.has_unsent();
     if (unsent != peer.watches_output)
       control(EPOLL_CTL_MOD, peer.connection.fd(), key, unsent ? EPOLLIN | EPOLLOUT : EPOLLIN);
@@ -146,8 +160,9 @@ class Root final : public EventSource {
 
   Fd epoll_;
   std::optional<Acceptor> acceptor_;
+  const std::chrono::seconds silent_timeout_;
   RootMachine machine_;
-  std::map<ConnectionId, Peer> peers_;
+  Peers peers_;
   ConnectionId next_key_ = kAcceptorKey + 1;
 };
 
@@ -157,7 +172,7 @@ Status serve(EventLoop& loop, std::vector<Listener> listeners, const UniqueId& i
   std::vector<Fd> fds;
   fds.reserve(listeners.size());
   for (Listener& listener : listeners) fds.push_back(std::move(listener.fd));
-  return loop.add(std::make_shared<Root>(std::move(fds), id, std::move(epoll), options.init_timeout));
+  return loop.add(std::make_shared<Root>(std::move(fds), id, std::move(epoll), options));
 }
 
 }  // namespace

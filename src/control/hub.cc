@@ -184,7 +184,6 @@ void ControlHub::close_listener_if_done() {
 // With the mutex.
 void ControlHub::enter_link(LinkKey key, Stream stream, Direction sends) {
   Member* member = find(key.first);
-  set_silent_limit(stream.fd.get(), silent_timeout_);
   const auto [entry, is_new] =
       links_.try_emplace(key, std::move(stream), sends, most_control_bytes(nranks_), silent_timeout_);
   if (!is_new) return;

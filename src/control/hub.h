@@ -14,8 +14,6 @@
 #include "bootstrap/failure_watch.h"
 #include "bootstrap/messages.h"
 #include "control/control.h"
-#include "control/host_probe.h"
-#include "control/silence.h"
 
 namespace ronde {
 
@@ -67,15 +65,12 @@ class ControlHub final : public EventSource {
     std::function<void(uint32_t)> on_loss;  // beside the watcher
   };
   struct Link {
-    Link(Stream stream, Direction sends, size_t most_bytes, Milliseconds silent_timeout)
-        : connection(std::move(stream), sends, most_bytes), silence(silent_timeout) {}
+    Link(Stream stream, Direction sends, size_t most_bytes, std::chrono::seconds silent_timeout)
+        : connection(std::move(stream), sends, most_bytes, silent_timeout) {}
     Connection connection;
     bool watches_output = false;
     bool closing = false;  // no more is said on it
     bool said_end = false;
-    SilenceClock silence;
-    std::optional<HostProbe> probe;
-    Time check_at = Time::max();  // whether what was sent has arrived
   };
   struct Peer {
     uint64_t hub = 0;
@@ -114,7 +109,6 @@ class ControlHub final : public EventSource {
   void serve_ready(Time now);
   void read(LinkKey key, Link& link, Time now);
   void check_silence(Time now);
-  static bool is_silent(Link& link, const Delivery& delivery, Time now);
   void end_link(LinkKey key, const Status& how);
   void pump(Time now);
   void carry_out(uint32_t rank, Member& member, Time now);

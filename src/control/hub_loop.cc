@@ -33,7 +33,7 @@ Deadline ControlHub::next_deadline() const {
   const std::scoped_lock lock(mutex_);
   Deadline next = acceptor_ ? acceptor_->next_deadline() : Deadline::never();
   for (const auto& [rank, member] : members_) next = next.earlier(member.machine.next_deadline());
-  for (const auto& [key, link] : links_) next = next.earlier(Deadline::at(link.check_at));
+  for (const auto& [key, link] : links_) next = next.earlier(link.connection.next_check());
   return next;
 }
 
@@ -89,30 +89,11 @@ void ControlHub::end_link(LinkKey key, const Status& how) {
 }
 
 void ControlHub::check_silence(Time now) {
-  std::vector<LinkKey> silent;
+  std::vector<std::pair<LinkKey, Status>> silent;
   for (auto& [key, link] : links_) {
-    if (now < link.check_at) continue;
-    const Delivery delivery = delivery_of(link.connection.fd());
-    if (is_silent(link, delivery, now)) silent.push_back(key);
-    link.check_at = delivery.state == Delivery::State::done ? Time::max() : now + SilenceClock::kCheckEvery;
+    if (auto why = link.connection.check(now)) silent.emplace_back(key, std::move(*why));
   }
-  for (const LinkKey& key : silent) {
-    const std::string address = find(key)->connection.peer();
-    end_link(key, {rondePeerUnreachable,
-                   fmt::format("is silent: its host has not acknowledged anything for {} s (connection to {})",
-                               silent_timeout_.count(), address)});
-  }
-}
-
-bool ControlHub::is_silent(Link& link, const Delivery& delivery, Time now) {
-  if (link.probe && link.probe->answered()) link.silence.has_answered(now);
-  const bool silent = link.silence.observe(delivery, now);
-  if (!link.silence.is_to_be_asked(now)) {
-    link.probe.reset();
-  } else if (!link.probe) {
-    if (const auto address = peer_address(link.connection.fd())) link.probe.emplace(*address).answered();
-  }
-  return silent;
+  for (const auto& [key, why] : silent) end_link(key, why);
 }
 
 // Until no machine has anything more to say.
@@ -146,9 +127,8 @@ void ControlHub::carry_out(uint32_t rank, Member& member, Time now) {
 }
 
 void ControlHub::push(LinkKey key, Link& link, Time now) {
-  link.connection.flush();
+  link.connection.flush(now);
   const bool unsent = link.connection.has_unsent();
-  if (link.check_at == Time::max()) link.check_at = now + SilenceClock::kCheckEvery;
   if (unsent != link.watches_output)
     control(EPOLL_CTL_MOD, link.connection.fd(), epoll_key(key), unsent ? EPOLLIN | EPOLLOUT : EPOLLIN);
   link.watches_output = unsent;

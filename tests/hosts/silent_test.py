@@ -2,11 +2,13 @@
 """A host that falls silent, and a link that is down for a while (cases 13 and 17), between ranks on three hosts.
 
     silent_test.py lost ALLREDUCE_PERF [LIMIT]
+    silent_test.py joining ALLREDUCE_PERF [LIMIT]
     silent_test.py back ALLREDUCE_PERF [TIMES]
 
 lost: all packets of one host are dropped for good. All others get an error after LIMIT (RONDE_SILENT_TIMEOUT, 10) to 5 s
       more that names a rank there, also those that have nothing in common with it, and also while rank 0 is
       stopped.
+joining: the same in start-up, while all wait for the last rank.
 back: the link is down for 5 s, TIMES times; after the first of several it is up for 2 s only, 10 s else. No error; the loop
       goes on within 15 s and all results are right. No warning either, unless the 2 s were missed (TCP repeats itself ever
       more rarely): then there was nothing for 12 s.
@@ -29,14 +31,14 @@ SILENT_RANK = 2
 class Ranks:
     """allreduce_perf in an endless loop; each rank's output in files."""
 
-    def __init__(self, hosts, perf, size, folder, **more):
+    def __init__(self, hosts, perf, size, folder, slots=SLOTS, **more):
         secret = os.path.join(folder, "secret")
         with open(os.open(secret, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
             file.write(os.urandom(32).hex().encode())
         self.folder = folder
         self.processes = []
         rank = 0
-        for host, count in enumerate(SLOTS):
+        for host, count in enumerate(slots):
             for local in range(count):
                 settings = {"RANK": str(rank), "WORLD_SIZE": str(sum(SLOTS)), "LOCAL_RANK": str(local),
                             "LOCAL_WORLD_SIZE": str(count), "MASTER_ADDR": hosts.ipv4(0), "MASTER_PORT": "29500",
@@ -102,6 +104,29 @@ def lost(perf, limit="10"):
                 assert time.monotonic() - start < float(limit) + 6
             finally:
                 ranks.end()
+
+
+def joining(perf, limit="10"):
+    with Hosts(3, "4") as hosts, tempfile.TemporaryDirectory() as folder:
+        ranks = Ranks(hosts, perf, "1M", folder, SLOTS[:2], RONDE_SILENT_TIMEOUT=limit, RONDE_DEBUG="trace")
+        try:
+            deadline = time.monotonic() + 30
+            present = range(len(ranks.processes))
+            while not all("joined" in ranks.text(rank, "err") for rank in present):
+                assert time.monotonic() < deadline, [ranks.text(rank, "err") for rank in present]
+                time.sleep(0.02)
+            hosts.run_on_switch(["bridge", "link", "set", "dev", f"port{SILENT_HOST}", "state", "0"])
+            start = time.monotonic()
+            for rank in present:
+                ranks.processes[rank].wait(30)
+                took = time.monotonic() - start
+                said = ranks.text(rank, "err").splitlines()[-1]
+                print(f"rank {rank}: {took:.1f} s: {said}", flush=True)
+                assert ranks.processes[rank].returncode not in (0, -9), f"rank {rank}"
+                assert float(limit) - 0.5 < took < float(limit) + 5, f"rank {rank} heard of it after {took:.1f} s"
+                assert rank == SILENT_RANK or f"rank {SILENT_RANK} (" in said, f"rank {rank}: {said}"
+        finally:
+            ranks.end()
 
 
 def back(perf, times="1"):

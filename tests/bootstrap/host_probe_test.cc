@@ -1,5 +1,5 @@
 // Whether a host is there, asked apart from a connection.
-#include "control/host_probe.h"
+#include "bootstrap/host_probe.h"
 
 #include <catch2/catch.hpp>
 #include <thread>

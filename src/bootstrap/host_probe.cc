@@ -1,4 +1,4 @@
-#include "control/host_probe.h"
+#include "bootstrap/host_probe.h"
 
 #include <poll.h>
 

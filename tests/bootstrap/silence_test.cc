@@ -1,5 +1,5 @@
 // When the other host of a connection counts as silent.
-#include "control/silence.h"
+#include "bootstrap/silence.h"
 
 #include <catch2/catch.hpp>
 
