@@ -200,7 +200,7 @@ typedef struct {
  *
  * ronderun hands over the id itself. Other launchers: on one host the processes find each other through a Unix socket
  * of the same user; for several hosts set MASTER_ADDR, MASTER_PORT (or RONDE_PORT) and RONDE_SECRET_FILE, a file of
- * mode 0600 with at least 32 bytes that is the same on all hosts.
+ * mode 0600 with at least 32 bytes, of this user or of root, that is the same on all hosts.
  *
  * An id may be used by more ranks than there are processes (several ranks in each): nranks is what rondeCommInitRank is
  * given. Blocks until the id is known, at most RONDE_INIT_TIMEOUT seconds. Each call gives a new id where the launcher

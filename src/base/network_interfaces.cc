@@ -102,14 +102,16 @@ class Selection {
   [[nodiscard]] Status check_marks(std::string_view text) const {
     const auto is_marked = [](const std::string& name) { return name[0] == '^' || name[0] == '='; };
     if (std::none_of(names_.begin(), names_.end(), is_marked)) return {};
-    std::string instead;  // unless it cannot be told what was meant
-    if (excludes_ || exact_) {
-      std::vector<std::string> plain;
-      for (const std::string& name : names_)
-        plain.push_back(name.substr(std::min(name.find_first_not_of("^="), name.size())));
-      const bool exact = text.find('=') != std::string_view::npos;
-      instead = fmt::format(": write '{}{}{}'", excludes_ ? "^" : "", exact ? "=" : "", fmt::join(plain, ","));
+    // The same marks as of the first may be left out; with others it cannot be told what was meant.
+    const std::string marks = std::string(excludes_ ? "^" : "") + (exact_ ? "=" : "");
+    std::vector<std::string> plain;
+    bool same = true;
+    for (const std::string& name : names_) {
+      const size_t begin = std::min(name.find_first_not_of("^="), name.size());
+      same = same && (begin == 0 || name.substr(0, begin) == marks);
+      if (begin < name.size()) plain.push_back(name.substr(begin));
     }
+    const std::string instead = same ? fmt::format(": write '{}{}'", marks, fmt::join(plain, ",")) : "";
     return {
         rondeInvalidUsage,
         fmt::format("RONDE_SOCKET_IFNAME='{}' is not allowed; ^ and = hold for all names and stand before the first{}",

@@ -70,6 +70,12 @@ template <typename T>
   return word.load(std::memory_order_acquire);
 }
 
+// False if the word is not `expected`, which then becomes what it is.
+template <typename T>
+[[nodiscard]] bool replace_unwatched(std::atomic<T>& word, T& expected, T value) {
+  return word.compare_exchange_strong(expected, value, std::memory_order_acq_rel, std::memory_order_acquire);
+}
+
 // "I am about to sleep." The look at the awaited word must come after this, in program order.
 inline void announce_sleep(SleepWord& word, uint32_t waits_for) {
   word.waits_for.store(waits_for, std::memory_order_seq_cst);

@@ -49,7 +49,6 @@ Connection::Connection(Stream stream, Direction sends, size_t most_received_byte
       sealer_(stream.session_key, sends),
       opener_(stream.session_key, sends == Direction::to_server ? Direction::to_client : Direction::to_server,
               most_received_bytes),
-      silent_limit_(silent_limit),
       silence_(silent_limit) {
   set_silent_limit(fd_.get(), silent_limit);
 }
@@ -93,7 +92,7 @@ std::optional<Status> Connection::check(Time now) {
   if (!silent) return std::nullopt;
   return Status(rondePeerUnreachable,
                 fmt::format("is silent: its host has not acknowledged anything for {} s (connection to {})",
-                            silent_limit_.count(), peer_));
+                            silence_.unacknowledged_for(now).count(), peer_));
 }
 
 void Connection::finish_sending() { ::shutdown(fd_.get(), SHUT_WR); }

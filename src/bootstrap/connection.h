@@ -49,7 +49,6 @@ class Connection {
   std::deque<Frame> unsent_;
   size_t sent_of_first_ = 0;
   bool sending_broken_ = false;
-  std::chrono::seconds silent_limit_;
   SilenceClock silence_;
   std::optional<HostProbe> probe_;
   Time check_at_ = Time::max();

@@ -32,6 +32,9 @@ class SilenceClock {
   }
   [[nodiscard]] bool is_to_be_asked(Time now) const { return now - acknowledged_ >= kAskAfter; }
   void has_answered(Time now) { heard_ = now; }
+  [[nodiscard]] std::chrono::seconds unacknowledged_for(Time now) const {
+    return std::chrono::duration_cast<std::chrono::seconds>(now - acknowledged_);
+  }
 
  private:
   // For a host that answers, but never on this connection: what lies between has lost it.

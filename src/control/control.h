@@ -42,8 +42,7 @@ struct ControlOptions {
   uint32_t rank = 0;
   uint32_t nranks = 1;
   bool within_process = false;  // all ranks live in this process
-  RendezvousOptions meeting;    // interfaces, family
-  std::chrono::seconds silent_timeout = kDefaultSilentTimeout;
+  RendezvousOptions meeting;    // interfaces, family, silent_timeout
 };
 
 // What the ranks that are left agree on.

@@ -74,7 +74,7 @@ ControlHub::ControlHub(EventLoop& loop, const ControlOptions& options, Fd epoll)
       job_(options.job),
       secret_(options.secret),
       nranks_(options.nranks),
-      silent_timeout_(options.silent_timeout),
+      silent_timeout_(options.meeting.silent_timeout),
       epoll_(std::move(epoll)) {}
 
 ControlHub::~ControlHub() = default;

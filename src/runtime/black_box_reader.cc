@@ -108,9 +108,14 @@ void for_each_area(int fd, const Head& head, Visit visit) {
   }
 }
 
-double seconds_between(Time from, Time to) { return std::max(0.0, std::chrono::duration<double>(to - from).count()); }
+std::string describe_last(const RecordedOperation& last, Time now) {
+  return fmt::format("the last one, {}, {} {:.1f} s ago", describe(last),
+                     last.state == OperationState::failed ? "failed" : "ended", seconds_between(last.ended, now));
+}
 
 }  // namespace
+
+double seconds_between(Time from, Time to) { return std::max(0.0, std::chrono::duration<double>(to - from).count()); }
 
 bool is_black_box(const std::string& proc_entry) {
   std::array<char, PATH_MAX> target{};
@@ -158,17 +163,18 @@ std::string describe_activity(const RecordedRank& rank, Time now) {
   const double in_phase = seconds_between(rank.phase_since, now);
   if (!rank.in_use && rank.phase <= Phase::linking) return "did not start";
   switch (rank.phase) {
-    case Phase::meeting: return fmt::format("in start-up for {:.1f} s, waits for other ranks to come", in_phase);
+    case Phase::meeting:
+      return fmt::format("in start-up for {:.1f} s, waits for the meeting point or for other ranks", in_phase);
     case Phase::linking: return fmt::format("in start-up for {:.1f} s, makes its links", in_phase);
     case Phase::shrinking: return fmt::format("in rondeCommShrink for {:.1f} s", in_phase);
-    case Phase::finalized: return fmt::format("said goodbye {:.1f} s ago", in_phase);
+    case Phase::finalized:
+      return fmt::format("said goodbye {:.1f} s ago", in_phase) +
+             (rank.operations.empty() ? "" : "; of its operations " + describe_last(rank.operations.front(), now));
     case Phase::working: break;
   }
   if (rank.operations.empty()) return "before its first operation";
   const RecordedOperation& last = rank.operations.front();
-  if (last.state != OperationState::running)
-    return fmt::format("between operations; the last one, {}, {} {:.1f} s ago", describe(last),
-                       last.state == OperationState::failed ? "failed" : "ended", seconds_between(last.ended, now));
+  if (last.state != OperationState::running) return "between operations; " + describe_last(last, now);
   std::string text = fmt::format("in {} for {:.1f} s", describe(last), seconds_between(last.begun, now));
   if (!last.wait) return text;
   if (last.wait->total > 0) text += fmt::format(", {} % done", uint64_t{100} * last.wait->done / last.wait->total);

@@ -64,11 +64,14 @@ Result<BlackBoxRecording> read_black_box(int fd, size_t operations, Time now);
 // started again: as of then it is to be read. Time(): none.
 [[nodiscard]] Time last_moment_in(int fd);
 
+// A box may be read a little after `to` was looked at: then 0.
+[[nodiscard]] double seconds_between(Time from, Time to);
+
 // "AllReduce (float32, sum, 1024 elements) number 7 by ring"
 [[nodiscard]] std::string describe(const RecordedOperation& operation);
 // What a rank does at this moment, or did when its process ended: "in AllReduce (...) number 7 by ring for 12.3 s, 40 %
 // done, waits for rank 3"; "between operations; the last one, AllReduce (...) ..., ended 0.2 s ago"; "in rondeCommShrink
-// for 1.0 s"; "in start-up for 3.1 s, waits for other ranks to come".
+// for 1.0 s"; "in start-up for 3.1 s, waits for the meeting point or for other ranks".
 [[nodiscard]] std::string describe_activity(const RecordedRank& rank, Time now);
 
 }  // namespace ronde

@@ -109,7 +109,7 @@ class Setup {
     options.within_process = rendezvous_->within_process();
     options.meeting.socket_ifname = parts_.options.settings.socket_ifname;
     options.meeting.socket_family = family_by_name(parts_.options.settings.socket_family);
-    options.silent_timeout = std::chrono::seconds(parts_.options.settings.silent_timeout_s);
+    options.meeting.silent_timeout = std::chrono::seconds(parts_.options.settings.silent_timeout_s);
     RONDE_ASSIGN(parts_.control, Control::enter(process_.control(), process_.loop(), options));
     return {};
   }

@@ -17,9 +17,11 @@ class LifeLog {
   explicit LifeLog(std::shared_ptr<black_box::Area> area) : area_(std::move(area)) {}
 
   void enter(black_box::Phase phase) {
-    if (observe_unwatched(area_->phase) == black_box::Phase::finalized) return;  // nothing follows
+    black_box::Phase before = observe_unwatched(area_->phase);
+    do {
+      if (before == black_box::Phase::finalized) return;  // nothing follows
+    } while (!replace_unwatched(area_->phase, before, phase));
     publish_unwatched(area_->phase_ns, std::chrono::nanoseconds(Clock::now().time_since_epoch()).count());
-    publish_unwatched(area_->phase, phase);
   }
 
   // Once.

@@ -116,11 +116,10 @@ TEST_CASE("Interfaces are chosen by name and family") {
   CHECK_THAT(none.status().message(),
              Catch::Contains("RONDE_SOCKET_IFNAME='nosuch0'") && Catch::Contains("lo (127.0.0.1)"));
 
-  const std::vector<std::pair<std::string, std::string>> misplaced{{"^lo,^eth0", ": write '^lo,eth0'"},
-                                                                   {"=lo,=eth0", ": write '=lo,eth0'"},
-                                                                   {"^=lo,^=eth0", ": write '^=lo,eth0'"},
-                                                                   {"^lo,^", ": write '^lo,'"},
-                                                                   {"lo,^eth0", "stand before the first"}};
+  const std::vector<std::pair<std::string, std::string>> misplaced{
+      {"^lo,^eth0", ": write '^lo,eth0'"},     {"=lo,=eth0", ": write '=lo,eth0'"},
+      {"^=lo,^=eth0", ": write '^=lo,eth0'"},  {"^lo,^", ": write '^lo'"},
+      {"^lo,=eth0", "stand before the first"}, {"lo,^eth0", "stand before the first"}};
   for (const auto& [selection, end] : misplaced) {
     const Status status = local_addresses(selection, 0).status();
     CHECK(status.code() == rondeInvalidUsage);

@@ -11,6 +11,7 @@
 
 #include "cases/support/elements.h"
 #include "cases/support/ranks.h"
+#include "support/skip.h"
 
 namespace ronde::cases {
 namespace {
@@ -62,7 +63,7 @@ int sockets_in(const char* table) {
 }  // namespace
 
 TEST_CASE("case_16_ipv6_on_one_host") {
-  if (!host_has_ipv6()) skip("this host has no ::1");
+  if (!host_has_ipv6()) testing::skip("this host has no ::1");
   for (const Way& way : {Way{"tcp", false, "tcp"}, Way{"tcp threads, star, stream", true, "tcp", "star", true},
                          Way{"shm", false, "shm"}}) {
     CHECK(run_ranks({way, 3, {{"RONDE_SOCKET_FAMILY", "ipv6"}, {"RONDE_SOCKET_IFNAME", "lo"}}}, [](Rank& rank) {

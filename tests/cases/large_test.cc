@@ -8,6 +8,7 @@
 
 #include "cases/support/elements.h"
 #include "cases/support/ranks.h"
+#include "support/skip.h"
 
 namespace ronde::cases {
 namespace {
@@ -27,8 +28,8 @@ size_t available_bytes() {
 
 void need_memory(size_t bytes) {
   if (available_bytes() >= bytes) return;
-  skip("needs " + std::to_string(bytes / kGiB) + " GiB of available memory, there are " +
-       std::to_string(available_bytes() >> 20) + " MiB");
+  testing::skip("needs " + std::to_string(bytes / kGiB) + " GiB of available memory, there are " +
+                std::to_string(available_bytes() >> 20) + " MiB");
 }
 
 class LargeBuffer {

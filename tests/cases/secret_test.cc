@@ -24,6 +24,7 @@
 #include "cases/support/child.h"
 #include "cases/support/ranks.h"
 #include "support/sanitizers.h"
+#include "support/skip.h"
 
 namespace ronde::cases {
 namespace {
@@ -169,15 +170,18 @@ Masked content_of(const std::string& path) {
   return masked;
 }
 
+// Below those that connections of other tests get.
 std::string free_port() {
-  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  socklen_t size = sizeof address;
-  REQUIRE(bind(listener, reinterpret_cast<sockaddr*>(&address), size) == 0);
-  REQUIRE(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) == 0);
-  close(listener);
-  return std::to_string(ntohs(address.sin_port));
+  for (int port = 10'000 + getpid() % 20'000;; ++port) {
+    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    const bool free = bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    close(listener);
+    if (free) return std::to_string(port);
+    REQUIRE(errno == EADDRINUSE);
+  }
 }
 
 // What ronderun does; until it is killed the ranks can meet.
@@ -261,7 +265,7 @@ std::string outcome_of_rank(int rank, const Job& job) {
 
 TEST_CASE("The secret of a job is in no core dump") {
   if (testing::kAddressSanitizer || testing::kThreadSanitizer)
-    skip("sanitizers keep freed memory and copies of the stack");
+    testing::skip("sanitizers keep freed memory and copies of the stack");
   Job job;
   job.transport = GENERATE(as<std::string>(), "shm", "tcp");
   job.source =

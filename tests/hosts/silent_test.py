@@ -2,13 +2,14 @@
 """A host that falls silent, and a link that is down for a while (cases 13 and 17), between ranks on three hosts.
 
     silent_test.py lost ALLREDUCE_PERF [LIMIT]
-    silent_test.py joining ALLREDUCE_PERF [LIMIT]
+    silent_test.py joining ALLREDUCE_PERF [LIMIT [complete]]
     silent_test.py back ALLREDUCE_PERF [TIMES]
 
 lost: all packets of one host are dropped for good. All others get an error after LIMIT (RONDE_SILENT_TIMEOUT, 10) to 5 s
       more that names a rank there, also those that have nothing in common with it, and also while rank 0 is
       stopped.
-joining: the same in start-up, while all wait for the last rank.
+joining: the same in start-up, while all wait for the last rank; complete: which comes at that moment, so that the rank is
+      sent something.
 back: the link is down for 5 s, TIMES times; after the first of several it is up for 2 s only, 10 s else. No error; the loop
       goes on within 15 s and all results are right. No warning either, unless the 2 s were missed (TCP repeats itself ever
       more rarely): then there was nothing for 12 s.
@@ -31,23 +32,29 @@ SILENT_RANK = 2
 class Ranks:
     """allreduce_perf in an endless loop; each rank's output in files."""
 
-    def __init__(self, hosts, perf, size, folder, slots=SLOTS, **more):
+    def __init__(self, hosts, perf, size, folder, **more):
         secret = os.path.join(folder, "secret")
         with open(os.open(secret, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
             file.write(os.urandom(32).hex().encode())
+        self.hosts = hosts
+        self.command = [perf, "-b", size, "-e", size, "-n", "2", "-N", "0"]
         self.folder = folder
+        self.settings = {"WORLD_SIZE": str(sum(SLOTS)), "MASTER_ADDR": hosts.ipv4(0), "MASTER_PORT": "29500",
+                         "RONDE_SECRET_FILE": secret, **more}
         self.processes = []
-        rank = 0
-        for host, count in enumerate(slots):
-            for local in range(count):
-                settings = {"RANK": str(rank), "WORLD_SIZE": str(sum(SLOTS)), "LOCAL_RANK": str(local),
-                            "LOCAL_WORLD_SIZE": str(count), "MASTER_ADDR": hosts.ipv4(0), "MASTER_PORT": "29500",
-                            "RONDE_SECRET_FILE": secret, **more}
-                with open(self.path(rank, "out"), "wb") as out, open(self.path(rank, "err"), "wb") as err:
-                    self.processes.append(subprocess.Popen(
-                        hosts.command(host, [perf, "-b", size, "-e", size, "-n", "2", "-N", "0"]),
-                        stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment(**settings)))
-                rank += 1
+
+    def start(self, host):
+        """The ranks of that host, which follow those that were started before."""
+        for local in range(SLOTS[host]):
+            rank = len(self.processes)
+            settings = {**self.settings, "RANK": str(rank), "LOCAL_RANK": str(local), "LOCAL_WORLD_SIZE": str(SLOTS[host])}
+            with open(self.path(rank, "out"), "wb") as out, open(self.path(rank, "err"), "wb") as err:
+                self.processes.append(subprocess.Popen(self.hosts.command(host, self.command), stdin=subprocess.DEVNULL,
+                                                       stdout=out, stderr=err, env=environment(**settings)))
+
+    def start_all(self):
+        for host in range(len(SLOTS)):
+            self.start(host)
 
     def path(self, rank, name):
         return os.path.join(self.folder, f"{name}{rank}")
@@ -83,6 +90,7 @@ def lost(perf, limit="10"):
         with Hosts(3, "4") as hosts, tempfile.TemporaryDirectory() as folder:
             ranks = Ranks(hosts, perf, "1M", folder, RONDE_SILENT_TIMEOUT=limit)
             try:
+                ranks.start_all()
                 ranks.await_rows(2, 30)
                 if stops_root:
                     ranks.processes[0].send_signal(signal.SIGSTOP)
@@ -106,10 +114,12 @@ def lost(perf, limit="10"):
                 ranks.end()
 
 
-def joining(perf, limit="10"):
+def joining(perf, limit="10", completion=""):
     with Hosts(3, "4") as hosts, tempfile.TemporaryDirectory() as folder:
-        ranks = Ranks(hosts, perf, "1M", folder, SLOTS[:2], RONDE_SILENT_TIMEOUT=limit, RONDE_DEBUG="trace")
+        ranks = Ranks(hosts, perf, "1M", folder, RONDE_SILENT_TIMEOUT=limit, RONDE_DEBUG="trace")
         try:
+            ranks.start(0)
+            ranks.start(1)
             deadline = time.monotonic() + 30
             present = range(len(ranks.processes))
             while not all("joined" in ranks.text(rank, "err") for rank in present):
@@ -117,7 +127,9 @@ def joining(perf, limit="10"):
                 time.sleep(0.02)
             hosts.run_on_switch(["bridge", "link", "set", "dev", f"port{SILENT_HOST}", "state", "0"])
             start = time.monotonic()
-            for rank in present:
+            if completion:
+                ranks.start(2)
+            for rank in range(len(ranks.processes)):
                 ranks.processes[rank].wait(30)
                 took = time.monotonic() - start
                 said = ranks.text(rank, "err").splitlines()[-1]
@@ -133,6 +145,7 @@ def back(perf, times="1"):
     with Hosts(3, "4") as hosts, tempfile.TemporaryDirectory() as folder:
         ranks = Ranks(hosts, perf, "16M", folder)
         try:
+            ranks.start_all()
             ranks.await_rows(2, 60)
             for number in range(int(times)):
                 time.sleep(10 if number > 1 else 0)

@@ -96,7 +96,7 @@ TEST_CASE("what a rank does outside operations is told, and since when") {
     const RecordedRank rank = shared.read().ranks.at(0);
     return describe_activity(rank, rank.phase_since + Milliseconds(1500));
   };
-  CHECK(activity() == "in start-up for 1.5 s, waits for other ranks to come");
+  CHECK(activity() == "in start-up for 1.5 s, waits for the meeting point or for other ranks");
   life.enter(Phase::linking);
   CHECK(activity() == "in start-up for 1.5 s, makes its links");
   life.enter(Phase::working);
@@ -107,6 +107,11 @@ TEST_CASE("what a rank does outside operations is told, and since when") {
   life.enter(Phase::finalized);
   life.enter(Phase::working);
   CHECK(activity() == "said goodbye 1.5 s ago");
+  CallLog log(area, 0);
+  log.begin(floats(1), 1, 1, plan::Algorithm::ring);
+  log.end(1, OperationState::failed);
+  CHECK_THAT(activity(), Catch::StartsWith("said goodbye 1.5 s ago; of its operations the last one, AllReduce") &&
+                             Catch::Contains("failed"));
 
   area = shared.box.area_for(2, 0, 2, "");
   LifeLog(area).fail(Status(rondePeerLost, std::string(2000, 'x')));

@@ -28,7 +28,7 @@ class BlackBox(RonderunTest):
         result = subprocess.run([RONDE_STATUS, *arguments], capture_output=True, text=True, timeout=20, check=False)
         self.assertEqual(result.returncode, 0, result.stderr)
         for line in result.stderr.splitlines():  # jobs of another build may run on this machine
-            self.assertRegex(line, r"^ronde-status: process \d+: a black box of version \d+; this program reads version \d+$")
+            self.assertRegex(line, r"^ronde-status: held by process \d+: a black box of version \d+; this program reads version \d+$")
         return result.stdout
 
     def communicator(self, pids):
@@ -101,7 +101,7 @@ class BlackBox(RonderunTest):
         job = self.start("-n", "3", "sh", "-c", f'[ $RONDE_RANK != 1 ] || exec {self.sleeper()}; exec "$@"', "sh",
                          *self.perf("4K"))  # fmt: skip
         self.finding("ranks 0 and 2 wait in start-up for rank 1, perhaps, which is not seen")
-        self.assertRegex(self.status(), r"starts +in start-up for \d+\.\d s, waits for other ranks to come\n")
+        self.assertRegex(self.status(), r"starts +in start-up for \d+\.\d s, waits for the meeting point or for other ranks\n")
         job.terminate()
         job.communicate(timeout=10)
 

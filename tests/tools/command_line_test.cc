@@ -31,6 +31,9 @@ TEST_CASE("a command line that is right fills the variables") {
   CHECK(values.time == "3");
   CHECK(values.flag);
   CHECK(values.files == std::vector<std::string>{"a", "b"});
+  Values after_mark;
+  CHECK_FALSE(refusal_of({"--", "a", "--flag"}, after_mark, true).has_value());
+  CHECK(after_mark.files == std::vector<std::string>{"a", "--flag"});
 }
 
 TEST_CASE("each wrong command line is refused in the same form") {
@@ -39,6 +42,7 @@ TEST_CASE("each wrong command line is refused in the same form") {
       {{"--no-such=3", "-x"}, "there is no option '--no-such'"},
       {{"-x"}, "there is no option '-x'"},
       {{"word"}, "'word' belongs to no option"},
+      {{"--", "word"}, "'word' belongs to no option"},
       {{"--flag=word"}, "--flag takes no value"},
       {{"--time"}, "--time wants SECONDS after it"},
       {{"-t", "1", "--time", "2"}, "--time is given more than once"},

@@ -53,6 +53,13 @@ class Job {
   std::vector<FoundProcess> processes;
 };
 
+// Of an object, by the alphabet.
+std::string keys(const nlohmann::json& object) {
+  std::string all;
+  for (const auto& [key, value] : object.items()) all += (all.empty() ? "" : " ") + key;
+  return all;
+}
+
 const std::string kSeven = "in AllReduce (float32, sum, 10 elements) number 7 by ring for ";
 
 }  // namespace
@@ -144,6 +151,20 @@ TEST_CASE("waits in start-up and in a shrink are told once they are long") {
     CHECK(job.found() ==
           std::vector<std::string>{"ranks 0 and 2 wait in start-up for rank 1, whose process is stopped"});
   }
+  SECTION("start-up: an ended rank is the cause, who has come further waits for nobody") {
+    enter(0, Phase::linking, Milliseconds(600));
+    for (const size_t rank : {1, 2}) enter(rank, Phase::working, Milliseconds(100));
+    job.processes[2].state = ProcessState::stopped;
+    enter(3, Phase::meeting, Milliseconds(600));
+    job.processes[3].state = ProcessState::ended;
+    CHECK(job.found() == std::vector<std::string>{"rank 0 waits in start-up for rank 3, which has ended"});
+  }
+  SECTION("shrink: who has said goodbye is not waited for") {
+    for (const size_t rank : {0, 1, 2}) enter(rank, Phase::shrinking, Milliseconds(700));
+    enter(3, Phase::finalized, Milliseconds(900));
+    CHECK(job.found() ==
+          std::vector<std::string>{"ranks 0-2 wait in rondeCommShrink; nothing that can be seen here holds it up"});
+  }
   SECTION("shrink: who has not called it; the dead are not waited for") {
     enter(0, Phase::shrinking, Milliseconds(700));
     enter(1, Phase::shrinking, Milliseconds(10));
@@ -173,7 +194,14 @@ TEST_CASE("text and JSON show each rank") {
                        Catch::Contains("for 3.0 s, 25 % done, waits for rank 1") &&
                        Catch::Contains("     1      1001  works     "));
   const auto json = nlohmann::json::parse(as_json(communicators, kNow));
-  const auto& rank = json["communicators"][0]["ranks"][0];
+  const auto& communicator = json["communicators"][0];
+  const auto& rank = communicator["ranks"][0];
+  // As docs/json.md has them; these may not go.
+  CHECK(keys(json) == "communicators program version");
+  CHECK(keys(communicator) == "communicator findings name nranks ranks");
+  CHECK(keys(rank) == "failure host in_use operations phase phase_s pid program rank state");
+  CHECK(keys(rank["operations"][0]) ==
+        "algorithm begun_s_ago bytes count number operation parts parts_done reduction state type waits_for");
   CHECK(rank["state"] == "waits");
   CHECK(rank["phase"] == "working");
   CHECK(rank["operations"][0]["number"] == 7);

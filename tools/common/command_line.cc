@@ -56,9 +56,9 @@ int print(const Refusal& refusal) {
   return refusal.exit_code;
 }
 
-std::string version_text(std::string_view program) {
-  return fmt::format("{} {}.{}.{}", program, RONDE_MAJOR, RONDE_MINOR, RONDE_PATCH);
-}
+std::string version() { return fmt::format("{}.{}.{}", RONDE_MAJOR, RONDE_MINOR, RONDE_PATCH); }
+
+std::string version_text(std::string_view program) { return fmt::format("{} {}", program, version()); }
 
 void add_help(CLI::App& app, const std::string& usage, const std::string& footer) {
   app.formatter(std::make_shared<Formatter>(usage));
@@ -83,7 +83,8 @@ std::optional<Refusal> take_apart(CLI::App& app, const std::vector<std::string>&
   } catch (const CLI::ParseError& error) {
     return refuse(app.get_name(), error.what());
   }
-  const std::vector<std::string> unknown = app.remaining();
+  std::vector<std::string> unknown = app.remaining();
+  std::erase(unknown, "--");  // which CLI11 keeps among them
   if (!keeps_unknown && !unknown.empty()) return refuse(app.get_name(), unknown_text(unknown.front()));
   return std::nullopt;
 }

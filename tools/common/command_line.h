@@ -28,7 +28,9 @@ Refusal refuse(std::string_view program, std::string_view message);
 // Prints it; the exit code.
 int print(const Refusal& refusal);
 
-// "PROGRAM 0.1.0", of this library.
+// "0.1.0", of this library.
+std::string version();
+// "PROGRAM 0.1.0".
 std::string version_text(std::string_view program);
 
 // Gives the app, which has the program's name, --help with this usage and footer, and --version.

@@ -64,8 +64,7 @@ Status convert(const Texts& texts, Options& options) {
     if (options.mode != Mode::listen && options.mode != Mode::connect) {
       return {rondeInvalidArgument, "--timeout belongs to --listen and --connect"};
     }
-    RONDE_ASSIGN(const int seconds, parse_number("--timeout", *texts.timeout, 1, 86'400));
-    options.timeout = std::chrono::seconds(seconds);
+    RONDE_ASSIGN(options.timeout, parse_seconds("--timeout", *texts.timeout, tools::Zero::refused, 86'400));
   }
   if (options.json && options.mode == Mode::listen) {
     return {rondeInvalidArgument, "--listen has no --json; --connect has it"};

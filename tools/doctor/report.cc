@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
+#include "common/command_line.h"
 
 namespace ronde::doctor {
 namespace {
@@ -45,7 +46,7 @@ std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error
 Json with_head() {
   Json json;
   json["program"] = "ronde-doctor";
-  json["version"] = fmt::format("{}.{}.{}", RONDE_MAJOR, RONDE_MINOR, RONDE_PATCH);
+  json["version"] = tools::version();
   return json;
 }
 

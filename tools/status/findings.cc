@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "bootstrap/messages.h"
@@ -110,23 +109,41 @@ Parties parties_of(const StatusCommunicator& communicator, const RecordedOperati
   return parties;
 }
 
-// Start-up and shrink. Who is not `in` it is behind; a shrink does without those that have gone.
-void say_phase(const StatusCommunicator& communicator, bool (*in)(const StatusRank&), const char* name, Time now,
-               std::vector<std::string>& found) {
+// Start-up. Who has come further waits for nobody.
+Parties start_parties(const StatusCommunicator& communicator) {
   Parties parties;
-  for (const StatusRank& rank : communicator.ranks) {
-    if (has_gone(rank)) continue;
-    std::vector<uint32_t>& party = rank.state == ProcessState::stopped ? parties.stopped
-                                   : in(rank)                          ? parties.waiting
-                                                                       : parties.behind;
-    party.push_back(rank.recorded.rank);
-  }
-  const auto is_long = [&](const StatusRank& rank) {
-    return rank.state == ProcessState::lives && in(rank) && now - rank.recorded.phase_since >= kLong;
-  };
-  if (std::none_of(communicator.ranks.begin(), communicator.ranks.end(), is_long)) return;
   parties.unseen = unseen_ranks(communicator);
-  say(name, parties, found);
+  for (const StatusRank& rank : communicator.ranks) {
+    if (has_gone(rank)) {
+      parties.ended.push_back(rank.recorded.rank);
+    } else if (starts(rank)) {
+      (rank.state == ProcessState::stopped ? parties.stopped : parties.waiting).push_back(rank.recorded.rank);
+    }
+  }
+  return parties;
+}
+
+// A shrink does without those that have gone or said goodbye.
+Parties shrink_parties(const StatusCommunicator& communicator) {
+  Parties parties;
+  parties.unseen = unseen_ranks(communicator);
+  for (const StatusRank& rank : communicator.ranks) {
+    if (has_gone(rank) || rank.recorded.phase == Phase::finalized) continue;
+    if (rank.state == ProcessState::stopped) {
+      parties.stopped.push_back(rank.recorded.rank);
+    } else {
+      (shrinks(rank) ? parties.waiting : parties.behind).push_back(rank.recorded.rank);
+    }
+  }
+  return parties;
+}
+
+// Whether a rank that runs has been in a phase for long.
+bool lasts(const StatusCommunicator& communicator, bool (*phase)(const StatusRank&), Time now) {
+  return std::any_of(communicator.ranks.begin(), communicator.ranks.end(), [&](const StatusRank& rank) {
+    return rank.state == ProcessState::lives && rank.recorded.in_use && phase(rank) &&
+           now - rank.recorded.phase_since >= kLong;
+  });
 }
 
 }  // namespace
@@ -173,8 +190,8 @@ bool shrinks(const StatusRank& rank) { return rank.recorded.phase == Phase::shri
 std::vector<std::string> findings(const StatusCommunicator& communicator, Time now) {
   std::vector<std::string> found;
   say_failures(communicator, found);
-  say_phase(communicator, starts, "start-up", now, found);
-  say_phase(communicator, shrinks, "rondeCommShrink", now, found);
+  if (lasts(communicator, starts, now)) say("start-up", start_parties(communicator), found);
+  if (lasts(communicator, shrinks, now)) say("rondeCommShrink", shrink_parties(communicator), found);
   if (const RecordedOperation* stuck = stuck_operation(communicator); stuck != nullptr)
     say(describe(*stuck), parties_of(communicator, *stuck), found);
   return found;

@@ -18,6 +18,7 @@
 
 namespace {
 
+constexpr const char* kUsage = "usage: ronde-status [-n COUNT] [--all] [--json] [FILE...]\n";
 constexpr const char* kDescription =
     "Shows what the ranks of running jobs on this host do, and who waits for whom. It reads the black boxes that\n"
     "processes keep of their last operations, through /proc, and disturbs nobody. It sees processes of the same user\n"
@@ -46,14 +47,14 @@ std::variant<Arguments, Refusal> parse_arguments(const std::vector<std::string>&
   Arguments arguments;
   std::optional<std::string> operations;
   CLI::App app(kDescription, "ronde-status");
-  app.footer(kFooter);
-  app.set_version_flag("--version", ronde::tools::version_text("ronde-status"));
+  ronde::tools::add_help(app, kUsage, kFooter);
   app.add_option("-n,--operations", operations,
                  fmt::format("Show so many of each rank's last operations, 1 to {}; default: 1", kMostOperations))
       ->type_name("COUNT");
   app.add_flag("-a,--all", arguments.all, "Also communicators that are destroyed, and jobs whose ranks have ended");
   app.add_flag("--json", arguments.json, "For programs");
-  app.add_option("files", arguments.files, "Black boxes that ended processes left in RONDE_TRACE_DIR")
+  app.add_option("files", arguments.files,
+                 "Black boxes that ended processes left (RONDE_TRACE_DIR), or folders of them")
       ->type_name("FILE");
   if (auto refusal = ronde::tools::take_apart(app, words)) return *refusal;
   if (!operations) return arguments;

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "ronde/ronde.h"
+#include "common/command_line.h"
 
 namespace ronde::status {
 namespace {
@@ -46,9 +46,6 @@ std::string_view phase_name(Phase phase) {
   }
   return "";
 }
-
-// A box is read a little after `now`.
-double seconds_between(Time from, Time now) { return std::max(0.0, std::chrono::duration<double>(now - from).count()); }
 
 Json operation_json(const RecordedOperation& operation, Time now) {
   Json json;
@@ -127,9 +124,7 @@ std::string as_json(const std::vector<StatusCommunicator>& communicators, Time n
                    {"findings", findings(communicator, now)}});
   }
   // Texts come from other processes: what is no UTF-8 is replaced.
-  const Json document{{"program", "ronde-status"},
-                      {"version", fmt::format("{}.{}.{}", RONDE_MAJOR, RONDE_MINOR, RONDE_PATCH)},
-                      {"communicators", all}};
+  const Json document{{"program", "ronde-status"}, {"version", tools::version()}, {"communicators", all}};
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

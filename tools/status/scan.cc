@@ -142,7 +142,8 @@ Found find_processes(size_t operations) {
   for (const auto& [inode, box] : boxes) {
     auto recording = read_black_box(box.fd.get(), operations, Clock::now());
     if (recording.status().code() == rondeInvalidUsage)
-      found.problems.push_back(fmt::format("process {}: {}", box.holders.front(), recording.status().message()));
+      found.problems.push_back(
+          fmt::format("held by process {}: {}", box.holders.front(), recording.status().message()));
     if (!recording.ok()) continue;
     FoundProcess& process = found.processes.emplace_back();
     process.recording = std::move(*recording);

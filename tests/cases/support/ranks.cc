@@ -197,10 +197,4 @@ std::string run_ranks(const World& world, const Body& body) {
   return all.empty() ? "" : world.way.name + ", " + std::to_string(world.nranks) + " ranks:\n" + all;
 }
 
-void skip(const std::string& why) {
-  std::printf("skipped: %s\n", why.c_str());
-  std::fflush(stdout);
-  _exit(77);
-}
-
 }  // namespace ronde::cases

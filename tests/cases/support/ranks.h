@@ -80,7 +80,4 @@ using Body = std::function<void(Rank&)>;
 // A body may end its process with _exit.
 std::string run_ranks(const World& world, const Body& body);
 
-// Ends the test's process as skipped. Every TEST_CASE is a process of its own under ctest.
-[[noreturn]] void skip(const std::string& why);
-
 }  // namespace ronde::cases
