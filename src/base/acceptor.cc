@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <map>
+#include <new>
 #include <utility>
 
 #include "base/authenticated_stream.h"
@@ -71,7 +72,15 @@ struct Acceptor::Impl {
       if (events[i].data.u64 >= listeners.size()) serve(events[i].data.u64, now, proved);
     if (paused_when_full && pending.size() < kMostUnproved) resume();
     for (int i = 0; i < count; ++i)
-      if (events[i].data.u64 < listeners.size()) accept_from(listeners[events[i].data.u64].get(), now, proved);
+      if (events[i].data.u64 < listeners.size()) accept_or_wait(listeners[events[i].data.u64].get(), now, proved);
+  }
+
+  void accept_or_wait(int listener, Time now, std::vector<Stream>& proved) {
+    try {
+      accept_from(listener, now, proved);
+    } catch (const std::bad_alloc&) {
+      pause(Deadline::at(now + kPauseWithoutDescriptors));
+    }
   }
 
   void accept_from(int listener, Time now, std::vector<Stream>& proved) {
@@ -106,6 +115,15 @@ struct Acceptor::Impl {
   void serve(uint64_t key, Time now, std::vector<Stream>& proved) {
     const auto entry = pending.find(key);
     if (entry == pending.end()) return;
+    try {
+      prove(entry, now, proved);
+    } catch (const std::bad_alloc&) {  // the other side tries again
+      pending.erase(entry);
+    }
+  }
+
+  void prove(std::map<uint64_t, Pending>::iterator entry, Time now, std::vector<Stream>& proved) {
+    const uint64_t key = entry->first;
     Pending& one = entry->second;
     while (one.proof.state() == ProofState::more) {
       // Exactly what hello and proof need: what follows belongs to whoever gets the stream.
@@ -118,7 +136,11 @@ struct Acceptor::Impl {
       const ByteView answer = one.proof.take_answer();
       if (!answer.empty() && !send_small(one.fd.get(), answer)) return drop(entry, "it went away", now);
     }
-    if (one.proof.state() == ProofState::refused) return drop(entry, one.proof.refusal(), now);
+    if (one.proof.state() == ProofState::refused) {
+      if (one.proof.is_outsider()) outsider = peer_text(one.fd.get());
+      return drop(entry, one.proof.refusal(), now);
+    }
+    proved.reserve(proved.size() + 1);  // before it is told that it is in
     if (!send_small(one.fd.get(), {&kAdmitted, 1})) return drop(entry, "it went away", now);
 
     control(EPOLL_CTL_DEL, one.fd.get(), key, 0);
@@ -156,6 +178,7 @@ struct Acceptor::Impl {
   bool told_limit = false;
   bool paused_when_full = false;
   Time next_log_line{};
+  std::optional<std::string> outsider;
 };
 
 Acceptor::Acceptor(Fd listener, const Secret& secret, uint64_t job) {
@@ -172,6 +195,8 @@ Acceptor& Acceptor::operator=(Acceptor&&) noexcept = default;
 int Acceptor::poll_fd() const { return impl_->epoll.get(); }
 
 void Acceptor::advance(Time now, std::vector<Stream>& proved) { impl_->advance(now, proved); }
+
+std::optional<std::string> Acceptor::take_outsider() { return std::exchange(impl_->outsider, std::nullopt); }
 
 Deadline Acceptor::next_deadline() const {
   Deadline next = impl_->paused_until;

@@ -2,8 +2,10 @@
 // Uses socket.h for the wire and proof.h for the proof. TLS will wrap the stream here.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/proof.h"
@@ -19,15 +21,23 @@ struct Stream {
   Key session_key{};
 };
 
+struct DialOptions {
+  Deadline deadline = Deadline::never();
+  // A refused connection is tried again every 100 ms (the other side may not listen yet), else it is final for that address.
+  bool retry_refused = false;
+  // Once it is set the dialling ends within 50 ms, with rondeTimedOut.
+  const OnceFlag* stop = nullptr;
+  // Called each 10 s with how long it has lasted, and each address with its reason.
+  std::function<void(std::chrono::seconds, const std::string&)> still_waits;
+};
+
 // Tries the addresses in turn (each starts 250 ms after the one before, all go on together; the first that proves wins)
-// until one stands or the deadline passes. retry_refused: a refused connection is tried again every 100 ms (the other
-// side may not listen yet), else it is final for that address.
+// until one stands or the deadline passes.
 // A connection that is closed before the proof is tried again for about 3 s: a full acceptor does that.
 // rondePeerUnreachable when every address has failed (one that does not answer at all does so after 9 s), rondeTimedOut at
 // the deadline. The error lists each address with its reason. `whom` names the other side in it: "rank 3", "the root".
-// stop: once it is set the dialling ends within 50 ms, with rondeTimedOut.
 Result<Stream> dial(const std::vector<SocketAddress>& addresses, const Secret& secret, const Claim& claim,
-                    std::string_view whom, bool retry_refused, Deadline deadline, const OnceFlag* stop = nullptr);
+                    std::string_view whom, const DialOptions& options);
 
 // Takes in connections on a listener. Not blocking: the owner polls poll_fd() and calls advance().
 // Bounds: at most 64 unproved connections at a time (the oldest gives way, once it is 100 ms old; further ones wait in the
@@ -44,6 +54,8 @@ class Acceptor {
   [[nodiscard]] int poll_fd() const;
   // Accepts, reads and answers what can be done without blocking; moves connections that are proved now to `proved`.
   void advance(Time now, std::vector<Stream>& proved);
+  // The last connection of this library that did not know this job or its secret; nothing: none since the last call.
+  [[nodiscard]] std::optional<std::string> take_outsider();
   // When advance() must be called even if nothing is readable.
   [[nodiscard]] Deadline next_deadline() const;
 

@@ -21,6 +21,7 @@ constexpr Milliseconds kSilentLimit{9'000};  // five packets of the kernel's sch
 constexpr int kClosedLimit = 20;
 constexpr Milliseconds kClosedAgain{150};
 constexpr Milliseconds kStopPoll{50};  // how often it is asked whether to stop
+constexpr std::chrono::seconds kSayEvery{10};
 constexpr int kLongestPoll = 60'000;
 
 // One address and the connection on its way to it.
@@ -52,8 +53,9 @@ std::string reason_text(int error_number) {
 
 class Dialler {
  public:
-  Dialler(const std::vector<SocketAddress>& addresses, const Secret& secret, const Claim& claim, bool retry_refused)
-      : secret_(secret), claim_(claim), retry_refused_(retry_refused) {
+  Dialler(const std::vector<SocketAddress>& addresses, const Secret& secret, const Claim& claim,
+          const DialOptions& options)
+      : secret_(secret), claim_(claim), options_(options) {
     Time start = Clock::now();
     for (const SocketAddress& address : addresses) {
       Attempt& attempt = attempts_.emplace_back();
@@ -64,13 +66,21 @@ class Dialler {
   }
 
   // True once a connection is proved and taken in; false when every address has failed or the deadline has passed.
-  Result<bool> run(Deadline deadline, const OnceFlag* stop) {
+  Result<bool> run() {
+    const Time begun = Clock::now();
+    const OnceFlag* const stop = options_.stop;
+    Time next_word = options_.still_waits ? begun + kSayEvery : Time::max();
     while (true) {
       const Time now = Clock::now();
+      if (now >= next_word) {
+        options_.still_waits(std::chrono::duration_cast<std::chrono::seconds>(now - begun), reasons());
+        next_word = now + kSayEvery;
+      }
       for (Attempt& attempt : attempts_) RONDE_TRY(follow_clock(attempt, now));
       const bool stopped = stop != nullptr && stop->is_set();
-      if (all_failed() || deadline.passed(now) || stopped) return false;
-      wait(stop == nullptr ? deadline : deadline.earlier(Deadline::at(now + kStopPoll)), now);
+      if (all_failed() || options_.deadline.passed(now) || stopped) return false;
+      const Deadline next = options_.deadline.earlier(Deadline::at(next_word));
+      wait(stop == nullptr ? next : next.earlier(Deadline::at(now + kStopPoll)), now);
       for (size_t i = 0; i < attempts_.size(); ++i) {
         if (!ready_[i]) continue;
         follow_connection(attempts_[i]);
@@ -122,7 +132,7 @@ class Dialler {
   }
 
   void connecting_failed(Attempt& attempt, int error_number) {
-    if (error_number == ECONNREFUSED && retry_refused_) {
+    if (error_number == ECONNREFUSED && options_.retry_refused) {
       try_again(attempt, kRefusedAgain, reason_text(error_number));
     } else {
       fail(attempt, reason_text(error_number));
@@ -233,7 +243,7 @@ class Dialler {
 
   Secret secret_;
   Claim claim_;
-  bool retry_refused_;
+  const DialOptions& options_;
   std::vector<Attempt> attempts_;
   std::vector<bool> ready_;
   Attempt* winner_ = nullptr;
@@ -259,10 +269,10 @@ std::string family_hint(const std::vector<SocketAddress>& addresses) {
 }  // namespace
 
 Result<Stream> dial(const std::vector<SocketAddress>& addresses, const Secret& secret, const Claim& claim,
-                    std::string_view whom, bool retry_refused, Deadline deadline, const OnceFlag* stop) {
+                    std::string_view whom, const DialOptions& options) {
   const Time start = Clock::now();
-  Dialler dialler(addresses, secret, claim, retry_refused);
-  RONDE_ASSIGN(const bool proved, dialler.run(deadline, stop));
+  Dialler dialler(addresses, secret, claim, options);
+  RONDE_ASSIGN(const bool proved, dialler.run());
   if (proved) return dialler.take_winner();
   const bool all_failed = dialler.all_failed();
   const double waited = std::chrono::duration<double>(Clock::now() - start).count();

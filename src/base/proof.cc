@@ -98,7 +98,7 @@ void ProofServer::read_hello() {
   claim_.client_rank = reader.number<uint32_t>();
   claim_.server_rank = reader.number<uint32_t>();
   claim_.detail = reader.number<uint32_t>();
-  if (claim_.job != job_) return refuse("it belongs to another job");
+  if (claim_.job != job_) return refuse_outsider("it belongs to another job");
 
   // Another version is told which one this is, so that its user learns it.
   Writer writer;
@@ -115,9 +115,14 @@ void ProofServer::check_proof() {
     session_key_ = mac_for(secret_, "session", hello, nonce_);
     state_ = ProofState::proved;
   } else {
-    state_ = ProofState::refused;
-    refusal_ = "it does not know the secret of this job";
+    refuse_outsider("it does not know the secret of this job");
   }
+}
+
+void ProofServer::refuse_outsider(const char* why) {
+  state_ = ProofState::refused;
+  refusal_ = why;
+  outsider_ = true;
 }
 
 ByteView ProofServer::take_answer() {

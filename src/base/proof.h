@@ -79,10 +79,13 @@ class ProofServer {
   [[nodiscard]] const Claim& claim() const { return claim_; }  // after `proved`
   [[nodiscard]] const Key& session_key() const { return session_key_; }
   [[nodiscard]] const char* refusal() const { return refusal_; }
+  // After `refused`: a connection of this library, but of another job, or without the secret of this one.
+  [[nodiscard]] bool is_outsider() const { return outsider_; }
 
  private:
   void read_hello();
   void check_proof();
+  void refuse_outsider(const char* why);
 
   Secret secret_;
   uint64_t job_;
@@ -92,6 +95,7 @@ class ProofServer {
   std::array<std::byte, kAnswerBytes> answer_{};
   bool answer_ready_ = false;
   Claim claim_;
+  bool outsider_ = false;
   Key session_key_{};
   ProofState state_ = ProofState::more;
   const char* refusal_ = "";

@@ -249,7 +249,21 @@ std::vector<SocketAddress> addresses_of(const UniqueId& id) {
   return addresses;
 }
 
-Result<std::shared_ptr<MemberSource>> make_source(Stream stream, const JoinMessage& join_message,
+// Ids that are known beforehand, from the environment of a launcher.
+bool made_by_rank_0(const UniqueId& id) { return id.retry_refused; }
+
+std::string_view unreachable_hint(const UniqueId& id) {
+  if (made_by_rank_0(id))
+    return "Either rank 0 has not started, or it has ended (perhaps because another rank failed), or it has another "
+           "secret "
+           "(RONDE_SECRET_FILE), or no address leads there (MASTER_ADDR, RONDE_PORT, RONDE_SOCKET_IFNAME, "
+           "RONDE_SOCKET_FAMILY)";
+  return "Either the process that made the id has ended, or the id was used already (it is good for one communicator), "
+         "or no "
+         "address of it leads there (RONDE_SOCKET_IFNAME, RONDE_SOCKET_FAMILY)";
+}
+
+Result<std::shared_ptr<MemberSource>> make_source(Stream stream, const JoinMessage& join_message, const UniqueId& id,
                                                   const RendezvousOptions& options) {
   Fd epoll = Fd::make([] { return ::epoll_create1(EPOLL_CLOEXEC); });
   if (!epoll.valid()) return system_error("no epoll descriptor for the rendezvous", errno);
@@ -257,7 +271,7 @@ Result<std::shared_ptr<MemberSource>> make_source(Stream stream, const JoinMessa
   if (!wakeup.valid()) return system_error("no event descriptor for the rendezvous", errno);
   Connection connection(std::move(stream), Direction::to_server, most_bytes_to_member(join_message.nranks),
                         options.silent_timeout);
-  MemberMachine machine(join_message, connection.peer(), options.missing_warning);
+  MemberMachine machine(join_message, connection.peer(), options.missing_warning, made_by_rank_0(id) ? "rank 0" : "");
   return std::make_shared<MemberSource>(std::move(connection), std::move(machine), std::move(epoll), std::move(wakeup),
                                         options);
 }
@@ -274,20 +288,25 @@ Result<std::unique_ptr<Rendezvous>> join(EventLoop& loop, const UniqueId& id, in
   claim.client_rank = message.rank;
   claim.server_rank = kAnyRank;
 
+  const std::string whom = made_by_rank_0(id) ? "rank 0, which holds the meeting point," : "the meeting point";
+  DialOptions dialling{deadline, id.retry_refused, options.stop, nullptr};
+  dialling.still_waits = [&](std::chrono::seconds waited, const std::string& reasons) {
+    log::warn("rank {} has waited {} s in start-up to reach {} {}", rank, waited.count(), whom, reasons);
+  };
+  DialOptions last_word = dialling;
+  last_word.stop = nullptr;
+
   for (int attempt = 0;; ++attempt) {
-    Result<Stream> stream =
-        dial(addresses_of(id), id.secret, claim, "the meeting point", id.retry_refused, deadline, options.stop);
+    Result<Stream> stream = dial(addresses_of(id), id.secret, claim, whom, dialling);
     // The others wait for this rank: they have to learn that it will not come.
-    if (!stream.ok() && options.stop != nullptr && options.stop->is_set())
-      stream = dial(addresses_of(id), id.secret, claim, "the meeting point", id.retry_refused,
-                    deadline.earlier(Deadline::after(kLastWord)));
+    if (!stream.ok() && options.stop != nullptr && options.stop->is_set()) {
+      last_word.deadline = deadline.earlier(Deadline::after(kLastWord));
+      stream = dial(addresses_of(id), id.secret, claim, whom, last_word);
+    }
     if (!stream.ok())
       return Status(stream.status().code(),
-                    fmt::format("rank {} cannot join: {}. Either the process that made the id has ended, or the id was "
-                                "used already (it is good for one communicator), or no address of it leads there "
-                                "(RONDE_SOCKET_IFNAME, RONDE_SOCKET_FAMILY)",
-                                rank, stream.status().message()));
-    RONDE_ASSIGN(std::shared_ptr<MemberSource> source, make_source(std::move(*stream), message, options));
+                    fmt::format("rank {} cannot join: {}. {}", rank, stream.status().message(), unreachable_hint(id)));
+    RONDE_ASSIGN(std::shared_ptr<MemberSource> source, make_source(std::move(*stream), message, id, options));
     const std::optional<Status> answer = source->await_welcome(deadline);
     if (answer && answer->ok()) return std::unique_ptr<Rendezvous>(std::make_unique<RemoteRendezvous>(loop, source));
     if (answer) return Status(answer->code(), fmt::format("rank {} cannot join: {}", rank, answer->message()));

@@ -12,8 +12,12 @@ constexpr Milliseconds kQuestionLead{500};
 
 }  // namespace
 
-MemberMachine::MemberMachine(JoinMessage join, std::string meeting_point, Milliseconds missing_warning)
-    : join_(std::move(join)), meeting_point_(std::move(meeting_point)), missing_warning_(missing_warning) {
+MemberMachine::MemberMachine(JoinMessage join, std::string meeting_point, Milliseconds missing_warning,
+                             std::string root_holder)
+    : join_(std::move(join)),
+      meeting_point_(std::move(meeting_point)),
+      missing_warning_(missing_warning),
+      root_holder_(std::move(root_holder)) {
   messages_.push_back(encode(join_));
 }
 

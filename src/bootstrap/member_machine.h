@@ -14,8 +14,10 @@ namespace ronde {
 
 class MemberMachine {
  public:
-  // meeting_point: its address, for messages. missing_warning: how often missing ranks are named.
-  MemberMachine(JoinMessage join, std::string meeting_point, Milliseconds missing_warning);
+  // meeting_point: its address, for messages. missing_warning: how often missing ranks are named. root_holder: in whose process
+  // it is, if that is known before it says so itself.
+  MemberMachine(JoinMessage join, std::string meeting_point, Milliseconds missing_warning,
+                std::string root_holder = "");
 
   // Joining starts at once; it has ended when joined() or failure().
   [[nodiscard]] bool joined() const { return joined_; }

@@ -27,6 +27,7 @@ class Root final : public EventSource {
       : epoll_(std::move(epoll)),
         acceptor_(std::in_place, std::move(listeners), id.secret, id.job),
         silent_timeout_(options.silent_timeout),
+        secret_is_given_(id.retry_refused),
         machine_(ProcessIdentity::of_this_process(), options.init_timeout, Clock::now()) {
     control(EPOLL_CTL_ADD, acceptor_->poll_fd(), kAcceptorKey, EPOLLIN);
   }
@@ -84,6 +85,12 @@ class Root final : public EventSource {
   void take_in(Time now) {
     std::vector<Stream> proved;
     acceptor_->advance(now, proved);
+    const std::optional<std::string> outsider = acceptor_->take_outsider();
+    if (outsider && secret_is_given_ && !std::exchange(told_outsider_, true))
+      log::warn(
+          "a connection from {} does not have the secret of this job: if it is a rank of this job, its "
+          "RONDE_SECRET_FILE or the port of the meeting point differs from this rank's",
+          *outsider);
     for (Stream& stream : proved) {
       const ConnectionId key = next_key_++;
       const Claim claim = stream.claim;
@@ -161,6 +168,8 @@ class Root final : public EventSource {
   Fd epoll_;
   std::optional<Acceptor> acceptor_;
   const std::chrono::seconds silent_timeout_;
+  const bool secret_is_given_;  // to each rank, by its user: they may differ
+  bool told_outsider_ = false;
   RootMachine machine_;
   Peers peers_;
   ConnectionId next_key_ = kAcceptorKey + 1;

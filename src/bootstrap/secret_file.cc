@@ -22,8 +22,8 @@ constexpr std::string_view kPurpose = "ronde secret file";  // the key under whi
 Status unusable(const std::string& path, const std::string& why) {
   return {
       rondeInvalidUsage,
-      fmt::format("RONDE_SECRET_FILE='{0}' {1}. Make one on one host and copy it to the others: (umask 077; head -c "
-                  "32 /dev/urandom > '{0}')",
+      fmt::format("RONDE_SECRET_FILE='{}' {}. Make a new file on one host, as in (umask 077; head -c 32 /dev/urandom > "
+                  "secret), and copy it to the others",
                   path, why)};
 }
 
@@ -37,10 +37,11 @@ Result<Secret> read_secret_file(const std::string& path) {
   if (!S_ISREG(about.st_mode)) return unusable(path, "is no plain file");
   // Its owner could choose the secret, or change the mode back after this look at it.
   if (about.st_uid != geteuid() && about.st_uid != 0)
-    return unusable(path,
-                    fmt::format("belongs to user {}, but must belong to user {}, as whom this process runs, or to "
-                                "root",
-                                about.st_uid, geteuid()));
+    return Status(
+        rondeInvalidUsage,
+        fmt::format("RONDE_SECRET_FILE='{}' belongs to user {}, but must belong to user {}, as whom this process "
+                    "runs, or to root: copy it, and name the copy",
+                    path, about.st_uid, geteuid()));
   if ((about.st_mode & 077) != 0)
     return Status(
         rondeInvalidUsage,

@@ -153,8 +153,8 @@ Status ControlHub::dial_peer(uint32_t rank, uint32_t peer, Deadline deadline, co
   claim.client_rank = rank;
   claim.server_rank = peer;
   // Not changed any more once a rank connects.
-  RONDE_ASSIGN(Stream stream,
-               dial(peers_[peer].addresses, secret_, claim, fmt::format("rank {}", peer), false, deadline, stop));
+  RONDE_ASSIGN(Stream stream, dial(peers_[peer].addresses, secret_, claim, fmt::format("rank {}", peer),
+                                   {.deadline = deadline, .stop = stop}));
   const std::scoped_lock lock(mutex_);
   enter_link({rank, peer}, std::move(stream), Direction::to_server);
   return {};

@@ -47,6 +47,8 @@ bool same_file(int a, int b) {
   return ::fstat(a, &of_a) == 0 && ::fstat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
 }
 
+std::string trace_dir() { return environment_variable("RONDE_TRACE_DIR").value_or(""); }
+
 bool lives(uint32_t pid) { return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM; }
 
 template <typename T>
@@ -151,7 +153,7 @@ class BlackBox::File {
   }
 
   void make() {
-    Result<Fd> file = make_black_box_file(environment_variable("RONDE_TRACE_DIR").value_or(""));
+    Result<Fd> file = make_black_box_file(trace_dir());
     if (!file.ok()) {
       log::info("{}", file.status().message());
       return;
@@ -198,6 +200,11 @@ std::shared_ptr<Area> BlackBox::area_for(uint64_t job, uint32_t rank, uint32_t n
   Area* area = file_->take(&number);
   std::shared_ptr<Area> result;
   if (area == nullptr) {
+    if (!trace_dir().empty() && !told_.exchange(true))
+      log::warn(
+          "rank {} of {}: no room in RONDE_TRACE_DIR='{}' for its black box (a full file system, or ulimit -f): "
+          "what it does will not be found there",
+          rank, nranks, trace_dir());
     log::info("rank {} of {}: no memory file for its black box", rank, nranks);
     result = private_area();
   } else {

@@ -2,6 +2,7 @@
 // too, so that it outlives the process. Nothing here can fail a communicator: without a memory file the areas are memory of this process alone.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -46,6 +47,7 @@ class BlackBox {
  private:
   class File;
   std::shared_ptr<File> file_;
+  std::atomic<bool> told_{false};  // that there is no room
   std::mutex kept_mutex_;
   std::deque<std::shared_ptr<const Fd>> kept_;  // one for each process, the last given at the end
 };

@@ -70,7 +70,7 @@ Fd connect_blocking(const SocketAddress& address) {
 }
 
 Result<Stream> dial_one(const SocketAddress& address, uint32_t rank, Milliseconds limit, int secret = 1) {
-  return dial({address}, secret_of(secret), claim_of(rank), "rank 9", false, Deadline::after(limit));
+  return dial({address}, secret_of(secret), claim_of(rank), "rank 9", {.deadline = Deadline::after(limit)});
 }
 
 double seconds_since(Time start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -122,8 +122,8 @@ TEST_CASE("Several addresses that lead to one place: one connection is taken in,
       std::this_thread::sleep_for(Milliseconds(1));
     }
   });
-  const auto stream = dial({address, address, address}, secret_of(1), claim_of(7), "rank 9", false,
-                           Deadline::after(Milliseconds(4000)));
+  const auto stream = dial({address, address, address}, secret_of(1), claim_of(7), "rank 9",
+                           {.deadline = Deadline::after(Milliseconds(4000))});
   std::this_thread::sleep_for(Milliseconds(50));
   done = true;
   server.join();
@@ -175,7 +175,7 @@ TEST_CASE("Errors of dialling list each address with its reason") {
   const_cast<Fd&>(gone->fd).reset();
   const Time start = Clock::now();
   const auto stream = dial({loopback(free_port), *SocketAddress::parse("::1", free_port)}, secret_of(1), claim_of(0),
-                           "rank 9", false, Deadline::after(Milliseconds(4000)));
+                           "rank 9", {.deadline = Deadline::after(Milliseconds(4000))});
   REQUIRE_FALSE(stream.ok());
   CHECK(stream.status().code() == rondePeerUnreachable);
   CHECK_THAT(stream.status().message(), Catch::Contains("cannot reach rank 9") && Catch::Contains("127.0.0.1") &&
@@ -187,8 +187,8 @@ TEST_CASE("A refused connection is tried again where that was asked for") {
   Result<Listener> listener = listen_tcp(loopback(0), 0);
   const uint16_t port = listener->port;
   listener->fd.reset();
-  const auto timed_out =
-      dial({loopback(port)}, secret_of(1), claim_of(0), "the root", true, Deadline::after(Milliseconds(300)));
+  const auto timed_out = dial({loopback(port)}, secret_of(1), claim_of(0), "the root",
+                              {.deadline = Deadline::after(Milliseconds(300)), .retry_refused = true});
   REQUIRE_FALSE(timed_out.ok());
   CHECK(timed_out.status().code() == rondeTimedOut);
 
@@ -204,8 +204,8 @@ TEST_CASE("A refused connection is tried again where that was asked for") {
       std::this_thread::sleep_for(Milliseconds(5));
     }
   });
-  const auto stream =
-      dial({loopback(port)}, secret_of(1), claim_of(0), "the root", true, Deadline::after(Milliseconds(4000)));
+  const auto stream = dial({loopback(port)}, secret_of(1), claim_of(0), "the root",
+                           {.deadline = Deadline::after(Milliseconds(4000)), .retry_refused = true});
   done = true;
   late.join();
   CHECK(stream.ok());
@@ -219,7 +219,7 @@ TEST_CASE("The first address that proves wins, whatever the others do") {
   Server server;
   const Time start = Clock::now();
   const auto stream = dial({loopback(silent->port), loopback(gone->port), server.address()}, secret_of(1), claim_of(1),
-                           "rank 9", false, Deadline::after(Milliseconds(4000)));
+                           "rank 9", {.deadline = Deadline::after(Milliseconds(4000))});
   REQUIRE(stream.ok());
   CHECK(peer_text(stream->fd.get()) == server.address().text());
   CHECK(seconds_since(start) < 2.0);

@@ -148,8 +148,10 @@ TEST_CASE("waits in start-up and in a shrink are told once they are long") {
     CHECK(job.found() == std::vector<std::string>{"ranks 0-2 wait in start-up for rank 3, perhaps, which is not "
                                                   "seen on this host: if it runs on another, run ronde-status there"});
     job.processes[1].state = ProcessState::stopped;
-    CHECK(job.found() ==
-          std::vector<std::string>{"ranks 0 and 2 wait in start-up for rank 1, whose process is stopped"});
+    CHECK(job.found() == std::vector<std::string>{
+                             "ranks 0 and 2 wait in start-up for rank 1, whose process is stopped",
+                             "ranks 0 and 2 wait in start-up for rank 3, perhaps, which is not seen on this host: "
+                             "if it runs on another, run ronde-status there"});
   }
   SECTION("start-up: an ended rank is the cause, who has come further waits for nobody") {
     enter(0, Phase::linking, Milliseconds(600));

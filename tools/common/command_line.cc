@@ -4,10 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <memory>
+#include <system_error>
 
+#include "base/printable.h"
 #include "ronde/ronde.h"
 
 namespace ronde::tools {
@@ -40,18 +43,20 @@ std::string conversion_text(const std::string& text) {
 }
 
 std::string unknown_text(const std::string& word) {
+  const size_t name_end = word.find('=');
   if (!word.starts_with('-')) return fmt::format("'{}' belongs to no option", word);
-  return fmt::format("there is no option '{}'", word.substr(0, word.find('=')));
+  return fmt::format("there is no option '{}'", word.substr(0, name_end));
 }
 
 }  // namespace
 
 Refusal refuse(std::string_view program, std::string_view message) {
-  return {2, "", fmt::format("{0}: {1}\nTry '{0} --help'.\n", program, message)};
+  return {2, "", fmt::format("{0}: {1}\nTry '{0} --help'.\n", program, printable(message))};
 }
 
 int print(const Refusal& refusal) {
   fmt::print(stdout, "{}", refusal.out);
+  if (std::fflush(stdout) != 0) throw std::system_error(errno, std::generic_category(), "cannot write the output");
   fmt::print(stderr, "{}", refusal.error);
   return refusal.exit_code;
 }

@@ -1,11 +1,15 @@
 #include "ronderun/options.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
-#include <sstream>
+#include <array>
+#include <cerrno>
 
+#include "base/fd.h"
+#include "base/retry.h"
 #include "base/settings.h"
 
 namespace ronde::launcher {
@@ -14,6 +18,7 @@ namespace {
 constexpr const char* kUsage = "usage: ronderun -n RANKS [OPTIONS] PROGRAM [ARGUMENTS...]\n";
 constexpr int kLongestTimeout = 100'000'000;
 constexpr int kLongestGrace = 86'400;
+constexpr size_t kMostHostfileBytes = 1 << 20;
 
 constexpr const char* kFooter =
     R"(Everything after PROGRAM belongs to it. Each rank finds its place in RONDE_RANK, RONDE_NRANKS, RONDE_LOCAL_RANK and
@@ -91,17 +96,31 @@ Status read_environment(const std::vector<std::string>& texts, Options& options)
   return {};
 }
 
+// Any file that has an end: it may come from a pipe.
+Result<std::string> read_hostfile(const std::string& path) {
+  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string content;
+  std::array<char, 64 << 10> part;  // not zeroed
+  ssize_t got = file.valid() ? 1 : -1;
+  while (got > 0 && content.size() <= kMostHostfileBytes) {
+    got = retry_interrupted([&] { return read(file.get(), part.data(), part.size()); });
+    if (got > 0) content.append(part.data(), static_cast<size_t>(got));
+  }
+  if (got < 0) return system_error(fmt::format("--hostfile '{}' cannot be read", path), errno);
+  if (content.size() > kMostHostfileBytes)
+    return Status(rondeInvalidArgument,
+                  fmt::format("--hostfile '{}' has more than {} bytes: that is no hostfile", path, kMostHostfileBytes));
+  return content;
+}
+
 Result<std::vector<HostSlots>> read_hosts(const Texts& texts, std::string_view own_name) {
   if (texts.hosts && texts.hostfile) {
     return Status(rondeInvalidArgument, "--hosts and --hostfile are both given; take one of them");
   }
   if (texts.hosts) return parse_hosts(*texts.hosts);
   if (!texts.hostfile) return std::vector<HostSlots>{{std::string(own_name), kMaxRanks}};
-  std::ifstream file(*texts.hostfile);
-  std::stringstream content;
-  if (file) content << file.rdbuf();
-  if (!file) return system_error(fmt::format("--hostfile '{}' cannot be read", *texts.hostfile), errno);
-  return parse_hostfile(*texts.hostfile, content.str());
+  RONDE_ASSIGN(const std::string content, read_hostfile(*texts.hostfile));
+  return parse_hostfile(*texts.hostfile, content);
 }
 
 Status convert(const Texts& texts, std::string_view own_name, Options& options) {

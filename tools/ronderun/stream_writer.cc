@@ -28,7 +28,11 @@ struct StreamWriter::Shared {
 StreamWriter::StreamWriter(int fd) : shared_(std::make_shared<Shared>()) {
   shared_->target = fd;
   shared_->event = Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  std::thread([shared = shared_] { run(shared); }).detach();
+  try {
+    std::thread([shared = shared_] { run(shared); }).detach();
+  } catch (const std::system_error& error) {
+    throw std::system_error(error.code(), "cannot start the thread that writes the output (ulimit -u, ulimit -v)");
+  }
 }
 
 StreamWriter::~StreamWriter() {

@@ -20,6 +20,7 @@ constexpr Milliseconds kLong{500};
 // Ranks by what they have to do with something in which ranks wait.
 struct Parties {
   std::vector<uint32_t> waiting, working, behind, stopped, ended, differing, unseen;
+  bool may_be_missing = false;  // the unseen ones, whatever else is found
 };
 
 bool has_gone(const StatusRank& rank) { return rank.state == ProcessState::ended || !rank.recorded.in_use; }
@@ -52,10 +53,11 @@ void say(const std::string& what, const Parties& parties, std::vector<std::strin
   tell(parties.stopped, "whose process is stopped", "whose processes are stopped");
   tell(parties.behind, "which has not called it", "which have not called it");
   tell(parties.differing, "which called something else as that number", "which called something else as that number");
-  if (found.size() > before) return;
-  tell(parties.working, "which works on it", "which work on it");
-  tell(parties.unseen, "perhaps, which is not seen on this host: if it runs on another, run ronde-status there",
-       "perhaps, which are not seen on this host: if they run on another, run ronde-status there");
+  const bool is_known = found.size() > before;
+  if (!is_known) tell(parties.working, "which works on it", "which work on it");
+  if (!is_known || parties.may_be_missing)
+    tell(parties.unseen, "perhaps, which is not seen on this host: if it runs on another, run ronde-status there",
+         "perhaps, which are not seen on this host: if they run on another, run ronde-status there");
   if (found.size() == before) found.push_back(who + "; nothing that can be seen here holds it up");
 }
 
@@ -113,6 +115,7 @@ Parties parties_of(const StatusCommunicator& communicator, const RecordedOperati
 Parties start_parties(const StatusCommunicator& communicator) {
   Parties parties;
   parties.unseen = unseen_ranks(communicator);
+  parties.may_be_missing = true;
   for (const StatusRank& rank : communicator.ranks) {
     if (has_gone(rank)) {
       parties.ended.push_back(rank.recorded.rank);

@@ -73,7 +73,7 @@ int run(const std::vector<std::string>& words) {
                                           : ronde::status::read_files(arguments.files, arguments.operations);
   for (const std::string& problem : found.problems) fmt::print(stderr, "ronde-status: {}\n", ronde::printable(problem));
   const int exit_code = live || found.problems.empty() ? 0 : 1;
-  if (!live && found.processes.empty()) return 1;
+  if (!live && found.processes.empty() && !arguments.json) return 1;
   const auto communicators = ronde::status::communicators_of(found.processes, arguments.all || !live);
   if (arguments.json) {
     fmt::print("{}", ronde::status::as_json(communicators, found.as_of));

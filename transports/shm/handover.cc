@@ -157,10 +157,13 @@ class Handover {
     }
     for (const int rank : awaited_) {
       log::warn(
-          "no shared memory with rank {}: it was not handed over in time (that rank is held up, or programs that do "
-          "not "
-          "belong to the job keep {} connections to this one open)",
-          rank, incoming_.size());
+          "no shared memory with rank {}, another transport is used: it was not handed over in time; that rank was "
+          "held up{}",
+          rank,
+          incoming_.empty() ? ""
+                            : fmt::format(", or programs that do not belong to the job keep {} connections to this "
+                                          "one open",
+                                          incoming_.size()));
     }
     return {};
   }

@@ -159,7 +159,8 @@ class TcpEndpoint final : public Endpoint {
                         .client_rank = static_cast<uint32_t>(context_.rank),
                         .server_rank = static_cast<uint32_t>(wish.peer),
                         .detail = detail_of(wish.kind, i)};
-      RONDE_ASSIGN(Stream stream, dial(facts->addresses, context_.secret, claim, whom, false, deadline, context_.stop));
+      RONDE_ASSIGN(Stream stream,
+                   dial(facts->addresses, context_.secret, claim, whom, {.deadline = deadline, .stop = context_.stop}));
       RONDE_TRY(enter(stream, own, fds));
     }
     const std::string peer = fmt::format("{} ({})", whom, peer_text(fds.front().get()));
