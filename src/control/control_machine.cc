@@ -127,7 +127,7 @@ bool ControlMachine::shrink_word_arrived(WordKind kind, const Flood::Arrival& ar
       return true;
     case WordKind::shrink_commit:
       if (!decode(reader, commit) || !are_ranks(commit.decision.members)) return false;
-      shrink_.committed(commit);
+      shrink_.committed(commit, now);
       return true;
     case WordKind::left:
       if (!decode_ranks(reader, ranks) || !are_ranks(ranks)) return false;
@@ -184,9 +184,10 @@ void ControlMachine::report(const Status& why) {
   flood_.say(encode_status(WordKind::failure, why));
 }
 
-void ControlMachine::leave(uint32_t begun) {
+void ControlMachine::leave(uint32_t begun, Time now) {
   if (std::exchange(left_, true)) return;
-  shrink_.give_up({rondeRemoteError, fmt::format("rank {} has left while the ranks agreed on who goes on", rank_)});
+  shrink_.give_up({rondeRemoteError, fmt::format("rank {} has left while the ranks agreed on who goes on", rank_)},
+                  now);
   messages_ = take_messages();
   const auto goodbye = std::make_shared<const Message>(encode_goodbye(begun));
   for (const uint32_t peer : flood_.links()) messages_.push_back({peer, goodbye});

@@ -42,11 +42,11 @@ class ControlMachine {
   void waiting(const CallNote& call, WaitReason reason, Time now);
   void resumed();                  // it waits no more in the call that it told of
   void report(const Status& why);  // it has failed; at most one time has effect
-  void leave(uint32_t begun);
+  void leave(uint32_t begun, Time now);
   // The agreement on who goes on; also after a failure, and not after leave(). See Shrink.
   void begin_shrink(const std::set<uint32_t>& without, Time now, const std::optional<Status>& refusal = std::nullopt);
-  void meet_at(const Result<Bytes>& meeting) { shrink_.meet_at(meeting); }
-  void give_up_shrink(const Status& why) { shrink_.give_up(why); }
+  void meet_at(const Result<Bytes>& meeting, Time now) { shrink_.meet_at(meeting, now); }
+  void give_up_shrink(const Status& why, Time now) { shrink_.give_up(why, now); }
 
   // Outputs. The first failure that another rank caused or told of, or that was judged; not an own one.
   [[nodiscard]] const std::optional<Status>& failure() const { return failure_; }

@@ -262,7 +262,7 @@ Result<ShrinkDecision> ControlHub::shrink(uint32_t rank, const ShrinkRequest& re
     }
     const Result<Bytes> meeting = request.make_meeting();
     change([&] {
-      find(rank)->machine.meet_at(meeting);
+      find(rank)->machine.meet_at(meeting, Clock::now());
       dirty_.push_back(rank);
     });
   }
@@ -271,7 +271,7 @@ Result<ShrinkDecision> ControlHub::shrink(uint32_t rank, const ShrinkRequest& re
 // The others may have decided already, and go on with this rank.
 Result<ShrinkDecision> ControlHub::give_up_shrink(uint32_t rank, const Status& why) {
   change([&] {
-    find(rank)->machine.give_up_shrink(why);
+    find(rank)->machine.give_up_shrink(why, Clock::now());
     dirty_.push_back(rank);
   });
   std::unique_lock lock(mutex_);
@@ -311,7 +311,7 @@ void ControlHub::leave(uint32_t rank, uint32_t begun) {
   change([&] {
     Member& member = *find(rank);
     watch = member.watch;
-    member.machine.leave(begun);
+    member.machine.leave(begun, Clock::now());
     dirty_.push_back(rank);
     pump(Clock::now());  // before the connections close
     for (auto& [key, link] : links_) {

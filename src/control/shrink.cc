@@ -19,37 +19,46 @@ constexpr size_t kMostPending = 8;
 // ---- Of this rank --------------------------------------------------------------------------------------------------
 
 void Shrink::begin(const std::set<uint32_t>& without, Time now, const std::optional<Status>& refusal) {
-  if (active()) end_undecided();
+  if (active()) {
+    refuse({rondeRemoteError, fmt::format("rank {} has begun another shrink", rank_)});
+    exclude(without);  // nor waits that one for them any more
+    look(now);
+  }
+  next_.push_back({without, refusal});
+  start_next(now);
+}
+
+// After each input: what the last one was waiting for may have come.
+void Shrink::start_next(Time now) {
+  while (!active() && !next_.empty()) {
+    const Next next = std::move(next_.front());
+    next_.pop_front();
+    start(next, now);
+  }
+}
+
+void Shrink::start(const Next& next, Time now) {
   ++number_;
   current_ = {};
-  current_.refused = refusal;
+  current_.refused = next.refusal;
   current_.excluded = gone_;
-  current_.excluded.insert(without.begin(), without.end());
-  const auto early = early_.find(number_);
-  if (early != early_.end() && is_refusal_from_outside({number_, early->second, *decision()}))
-    decisions_.erase(number_);
-  early_.erase(early_.begin(), early_.upper_bound(number_));
-  if (decision() != nullptr) return;  // the others have decided without this rank
+  current_.excluded.insert(next.without.begin(), next.without.end());
+  if (!active()) return;  // the others have decided without this rank
   check_left();
   const auto pending = pending_.find(number_);
-  if (pending != pending_.end() && active()) {
-    const Pending question = pending->second;
-    asked(question.origin, question.word, question.question, now);
-  }
+  if (pending != pending_.end() && active()) take_question(Pending(pending->second), now);
   pending_.erase(pending_.begin(), pending_.upper_bound(number_));
   look(now);
 }
 
-// The others may still be at it: they hear that this rank has refused, at least.
-void Shrink::end_undecided() {
-  ShrinkDecision refusal{
-      current_.refused.value_or(Status(rondeRemoteError, fmt::format("rank {} has begun another shrink", rank_))),
-      {},
-      {}};
-  current_.asking ? commit(std::move(refusal)) : end(std::move(refusal));
+void Shrink::give_up(const Status& why, Time now) {
+  for (Next& next : next_)
+    if (!next.refusal) next.refusal = why;
+  refuse(why);
+  start_next(now);
 }
 
-void Shrink::give_up(const Status& why) {
+void Shrink::refuse(const Status& why) {
   if (!active() || current_.refused) return;
   current_.refused = why;
   if (current_.asking) {
@@ -59,10 +68,14 @@ void Shrink::give_up(const Status& why) {
   }
 }
 
-void Shrink::meet_at(const Result<Bytes>& meeting) {
+void Shrink::meet_at(const Result<Bytes>& meeting, Time now) {
   if (!wants_meeting()) return;  // another rank has taken over, or is to be waited for
-  if (!meeting.ok()) return commit({meeting.status(), {}, {}});
-  commit({{}, members(), *meeting});
+  if (meeting.ok()) {
+    commit({{}, members(), *meeting});
+  } else {
+    commit({meeting.status(), {}, {}});
+  }
+  start_next(now);
 }
 
 // ---- From others ---------------------------------------------------------------------------------------------------
@@ -72,21 +85,28 @@ void Shrink::gone(uint32_t rank, Time now) {
   if (!active()) return;
   exclude({rank});
   look(now);
+  start_next(now);
 }
 
 void Shrink::asked(uint32_t origin, uint32_t word, const ShrinkQuestion& question, Time now) {
-  const Pending pending{origin, word, question};
-  if (decisions_.contains(question.number)) {
+  take_question({origin, word, question}, now);
+  start_next(now);
+}
+
+void Shrink::take_question(const Pending& pending, Time now) {
+  const ShrinkQuestion& question = pending.question;
+  const auto outcome = outcomes_.find(question.number);
+  if (outcome != outcomes_.end()) {
     // Who is excluded knows nothing of the others.
     const bool is_excluded = question.number == number_ && current_.excluded.contains(rank_);
+    outcome->second.promised = std::max(outcome->second.promised, question.ballot);
     if (!is_excluded) reply(pending);
     return;
   }
   if (question.number > number_) {
-    const auto before = pending_.find(question.number);
-    if (before == pending_.end() && pending_.size() >= kMostPending) return;
-    if (before == pending_.end() || before->second.question.ballot <= question.ballot)
-      pending_[question.number] = pending;
+    const auto known = pending_.find(question.number);
+    const bool is_newer = known == pending_.end() || question.ballot >= known->second.question.ballot;
+    if (is_newer && (known != pending_.end() || pending_.size() < kMostPending)) pending_[question.number] = pending;
     return;
   }
   exclude(question.excluded);
@@ -104,45 +124,52 @@ void Shrink::asked(uint32_t origin, uint32_t word, const ShrinkQuestion& questio
 
 void Shrink::reply(const Pending& pending) {
   ShrinkAnswer answer{pending.question.number, current_.promised, current_.excluded, std::nullopt, current_.refused};
-  const auto known = decisions_.find(answer.number);
-  if (known != decisions_.end()) answer.decision = known->second;
+  const auto outcome = outcomes_.find(answer.number);
+  if (outcome != outcomes_.end()) {
+    const Outcome& known = outcome->second;
+    answer = {pending.question.number, known.promised, {}, std::nullopt, std::nullopt};
+    if (known.agreed) {
+      answer.decision = known.decision;
+    } else {
+      answer.refusal = known.decision.status;
+    }
+  }
   replies_.push_back({pending.origin, pending.word, std::move(answer)});
 }
 
 void Shrink::answered(uint32_t who, const ShrinkAnswer& answer, Time now) {
   if (answer.number != number_ || !active() || !current_.asking || current_.excluded.contains(who)) return;
   exclude(answer.excluded);
-  if (!active()) return;
-  current_.promised = std::max(current_.promised, answer.promised);
-  // That nobody goes on may be what one rank alone has ended with; that some do was decided.
-  if (answer.decision && !(current_.heard && current_.heard->status.ok())) current_.heard = answer.decision;
-  if (answer.refusal) current_.refused = answer.refusal;
-  if (answer.decision || answer.promised == current_.ballot) current_.answered.insert(who);
-  look(now);
+  if (active()) {
+    current_.promised = std::max(current_.promised, answer.promised);
+    if (answer.decision) current_.heard = answer.decision;
+    if (answer.refusal) current_.refused = answer.refusal;
+    if (answer.decision || answer.promised == current_.ballot) current_.answered.insert(who);
+    look(now);
+  }
+  start_next(now);
 }
 
-void Shrink::committed(const ShrinkCommit& commit) {
-  if (decisions_.contains(commit.number)) return;
-  if (commit.number == number_ && is_refusal_from_outside(commit)) return;
+void Shrink::committed(const ShrinkCommit& commit, Time now) {
+  take_commit(commit);
+  start_next(now);
+}
+
+void Shrink::take_commit(const ShrinkCommit& commit) {
+  if (outcomes_.contains(commit.number)) return;
   if (commit.number == number_ && commit.ballot < current_.promised) {
     if (!current_.overheard || current_.overheard->ballot < commit.ballot) current_.overheard = commit;
     return;
   }
   if (commit.number == number_) return end(commit.decision);
-  if (commit.number <= number_) return;
-  decisions_[commit.number] = commit.decision;
-  early_[commit.number] = commit.ballot;
-}
-
-// Of a rank that was excluded, and may not know it, without this rank's promise. What one that has gone has said may be
-// all that is left of what was decided.
-bool Shrink::is_refusal_from_outside(const ShrinkCommit& commit) const {
-  const bool excluded = current_.excluded.contains(commit.ballot.rank) && !gone_.contains(commit.ballot.rank);
-  return !commit.decision.status.ok() && excluded && commit.ballot != current_.promised;
+  // One that this rank has not begun can only have been decided without it.
+  if (outcomes_.size() < size_t{number_} + kMostPending)
+    outcomes_[commit.number] = {commit.decision, true, commit.ballot};
 }
 
 void Shrink::advance(Time now) {
   if (active() && current_.asking && now >= current_.ask_again) ask(now);
+  start_next(now);
 }
 
 Deadline Shrink::next_deadline() const {
@@ -151,9 +178,9 @@ Deadline Shrink::next_deadline() const {
 
 // ---- What follows --------------------------------------------------------------------------------------------------
 
-const ShrinkDecision* Shrink::decision() const {
-  const auto known = decisions_.find(number_);
-  return known == decisions_.end() ? nullptr : &known->second;
+const ShrinkDecision* Shrink::decision(uint32_t number) const {
+  const auto outcome = outcomes_.find(number);
+  return number > number_ || outcome == outcomes_.end() ? nullptr : &outcome->second.decision;
 }
 
 std::vector<uint32_t> Shrink::missing() const {
@@ -190,6 +217,7 @@ std::set<uint32_t> Shrink::unreachable() const {
 }
 
 void Shrink::exclude(const std::set<uint32_t>& ranks) {
+  if (!active()) return;
   const size_t before = current_.excluded.size();
   current_.excluded.insert(ranks.begin(), ranks.end());
   if (current_.excluded.size() != before) check_left();
@@ -198,20 +226,17 @@ void Shrink::exclude(const std::set<uint32_t>& ranks) {
 // Whether this rank can go on.
 void Shrink::check_left() {
   if (current_.excluded.contains(rank_)) {
-    return end({{rondeInvalidUsage, fmt::format("the other ranks go on without rank {}: it is in the list that one of "
-                                                "them gave, or was taken for dead",
-                                                rank_)},
-                {},
-                {}});
+    return end_alone(
+        {rondeInvalidUsage, fmt::format("the other ranks go on without rank {}: it is in the list that one of "
+                                        "them gave, or was taken for dead",
+                                        rank_)});
   }
   const std::set<uint32_t> cut_off = unreachable();
   if (cut_off.empty()) return;
-  end({{rondePeerUnreachable,
-        fmt::format("so many ranks have gone ({}) that no control connection leads to {} any more: if they have "
-                    "died too, name them in the list; else start the job again",
-                    ranks_text({gone_.begin(), gone_.end()}), ranks_text({cut_off.begin(), cut_off.end()}))},
-       {},
-       {}});
+  end_alone({rondePeerUnreachable,
+             fmt::format("so many ranks have gone ({}) that no control connection leads to {} any more: if they have "
+                         "died too, name them in the list; else start the job again",
+                         ranks_text({gone_.begin(), gone_.end()}), ranks_text({cut_off.begin(), cut_off.end()}))});
 }
 
 void Shrink::look(Time now) {
@@ -248,6 +273,12 @@ void Shrink::commit(ShrinkDecision decision) {
   end(std::move(decision));
 }
 
-void Shrink::end(ShrinkDecision decision) { decisions_.emplace(number_, std::move(decision)); }
+void Shrink::end(ShrinkDecision decision) {
+  outcomes_.emplace(number_, Outcome{std::move(decision), true, current_.promised});
+}
+
+void Shrink::end_alone(const Status& why) {
+  outcomes_.emplace(number_, Outcome{{why, {}, {}}, false, current_.promised});
+}
 
 }  // namespace ronde

@@ -6,6 +6,7 @@
 // One rank's side, for all shrinks of a communicator, one after the other. A state machine without sockets and clocks.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -28,27 +29,30 @@ class Shrink {
 
   Shrink(uint32_t rank, uint32_t nranks) : rank_(rank), nranks_(nranks) {}
 
-  // Inputs of this rank. It asks to go on without those ranks; a shrink before that is still undecided is given up.
-  // refusal: it takes part only to say that nobody is to go on, and why.
+  // Inputs of this rank. It asks to go on without those ranks. A shrink before that is still undecided is given up, and the
+  // new one begins once it has ended. refusal: it takes part only to say that nobody is to go on, and why.
   void begin(const std::set<uint32_t>& without, Time now, const std::optional<Status>& refusal = std::nullopt);
   // Where the members meet, or why this rank has no place for it. Wanted while wants_meeting().
-  void meet_at(const Result<Bytes>& meeting);
+  void meet_at(const Result<Bytes>& meeting, Time now);
   // It waits no more: nobody is to go on, unless that was decided meanwhile. It answers and asks as before until then.
-  void give_up(const Status& why);
+  void give_up(const Status& why, Time now);
 
   // Inputs from others. gone: a rank that has died, or left.
   void gone(uint32_t rank, Time now);
   void asked(uint32_t origin, uint32_t word, const ShrinkQuestion& question, Time now);
   void answered(uint32_t who, const ShrinkAnswer& answer, Time now);
-  void committed(const ShrinkCommit& commit);
+  void committed(const ShrinkCommit& commit, Time now);
   void advance(Time now);
   [[nodiscard]] Deadline next_deadline() const;
 
   // Outputs.
-  [[nodiscard]] bool active() const { return number_ != 0 && decision() == nullptr; }
+  [[nodiscard]] bool active() const { return number_ != 0 && decision(number_) == nullptr; }
   [[nodiscard]] bool wants_meeting() const { return active() && current_.meeting_is_due; }
-  // Of the last begin(); null: not yet.
-  [[nodiscard]] const ShrinkDecision* decision() const;
+  // How many begin() there were, and what the one with this number, from 1, has come to; null: nothing yet.
+  [[nodiscard]] uint32_t begun() const { return number_ + static_cast<uint32_t>(next_.size()); }
+  [[nodiscard]] const ShrinkDecision* decision(uint32_t number) const;
+  // Of the last begin().
+  [[nodiscard]] const ShrinkDecision* decision() const { return decision(begun()); }
   // Whom this rank waits for, while it is active: those that have not answered, as far as it knows, or the one that asks.
   [[nodiscard]] std::vector<uint32_t> missing() const;
   [[nodiscard]] std::vector<Bytes> take_words() { return std::exchange(words_, {}); }
@@ -60,7 +64,17 @@ class Shrink {
     uint32_t word = 0;
     ShrinkQuestion question;
   };
-  // What belongs to one begin().
+  // How a shrink has ended here.
+  struct Outcome {
+    ShrinkDecision decision;
+    bool agreed = true;  // else this rank has ended by itself: for the others it has refused
+    Ballot promised;     // then: it still promises, so that what it was asked under lower ones is not repeated
+  };
+  struct Next {
+    std::set<uint32_t> without;
+    std::optional<Status> refusal;
+  };
+  // What belongs to the shrink number_.
   struct Current {
     std::set<uint32_t> excluded;
     Ballot promised;
@@ -81,24 +95,28 @@ class Shrink {
   [[nodiscard]] std::vector<uint32_t> members() const;
   [[nodiscard]] std::set<uint32_t> unreachable() const;
   void exclude(const std::set<uint32_t>& ranks);
-  void end_undecided();
+  void refuse(const Status& why);
+  void start(const Next& next, Time now);
+  void start_next(Time now);
+  void take_question(const Pending& pending, Time now);
+  void take_commit(const ShrinkCommit& commit);
   void check_left();
   void look(Time now);
   void ask(Time now);
   void check_complete();
   void commit(ShrinkDecision decision);
-  [[nodiscard]] bool is_refusal_from_outside(const ShrinkCommit& commit) const;
   void end(ShrinkDecision decision);
+  void end_alone(const Status& why);
   void reply(const Pending& pending);
 
   const uint32_t rank_;
   const uint32_t nranks_;
   std::set<uint32_t> gone_;
-  uint32_t number_ = 0;  // of the last begin()
+  uint32_t number_ = 0;  // of the one that is agreed on, or was last
   Current current_;
-  std::map<uint32_t, ShrinkDecision> decisions_;  // by number; kept for ranks that ask late
-  std::map<uint32_t, Pending> pending_;           // questions about shrinks that this rank has not begun
-  std::map<uint32_t, Ballot> early_;              // of decisions about those
+  std::deque<Next> next_;                 // begun while that is undecided
+  std::map<uint32_t, Outcome> outcomes_;  // by number; kept for ranks that ask late
+  std::map<uint32_t, Pending> pending_;   // questions about shrinks that this rank has not begun
 
   std::vector<Bytes> words_;
   std::vector<Reply> replies_;

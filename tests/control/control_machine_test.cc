@@ -141,7 +141,7 @@ TEST_CASE("who has left before an operation that another one waits in is named, 
   Ranks ranks(nranks);
   const CallNote note = call(4, "AllReduce (int8, max, 1 element)");
   SECTION("left first") {
-    ranks[gone].leave(3);
+    ranks[gone].leave(3, ranks.now);
     ranks.settle();
     ranks.begin(waiter, call(3), kLong);  // it has taken part in this one
     ranks.pass(Milliseconds(500));
@@ -151,7 +151,7 @@ TEST_CASE("who has left before an operation that another one waits in is named, 
   }
   SECTION("waited first") {
     ranks.begin(waiter, note, kLong);
-    ranks[gone].leave(3);
+    ranks[gone].leave(3, ranks.now);
     ranks.settle();
     ranks.begin(waiter, note, kWarning);
   }
@@ -168,7 +168,7 @@ TEST_CASE("who has left before an operation that another one waits in is named, 
 
 TEST_CASE("numbers are compared beyond the overflow of 32 bits") {
   Ranks ranks(2);
-  ranks[1].leave(0xffffffff);
+  ranks[1].leave(0xffffffff, ranks.now);
   ranks.settle();
   ranks.begin(0, call(0xffffffff), kLong);
   CHECK(ranks.failure(0).empty());
@@ -235,7 +235,7 @@ TEST_CASE("a wait that has ended counts no more, however many operations follow"
   Ranks ranks(3);
   ranks.begin(0, call(5), kLong);
   ranks[0].resumed();
-  SECTION("a goodbye half the numbers later") { ranks[1].leave(5 + (1u << 31) + 1); }
+  SECTION("a goodbye half the numbers later") { ranks[1].leave(5 + (1u << 31) + 1, ranks.now); }
   SECTION("another call of the same number, all numbers later") {
     ranks.calls[0].clear();
     ranks.begin(1, call(5, "B"), kLong);

@@ -37,7 +37,7 @@ struct Ranks {
         all[rank].asked(from, words, question, kNow);
       } else {
         REQUIRE(decode(reader, commit));
-        all[rank].committed(commit);
+        all[rank].committed(commit, kNow);
       }
     }
   }
@@ -49,7 +49,7 @@ struct Ranks {
         for (const Bytes& word : all[from].take_words()) say(from, word, everybody()), more = true;
         for (const Shrink::Reply& reply : all[from].take_replies())
           if (alive[reply.origin]) all[reply.origin].answered(from, reply.answer, kNow), more = true;
-        if (all[from].wants_meeting()) all[from].meet_at(Bytes{std::byte(from)}), more = true;
+        if (all[from].wants_meeting()) all[from].meet_at(Bytes{std::byte(from)}, kNow), more = true;
       }
     }
   }
@@ -108,7 +108,7 @@ TEST_CASE("shrink: the next rank takes over from one that dies, and repeats what
   for (const uint32_t rank : {1u, 2u, 3u})
     for (const Shrink::Reply& reply : ranks.all[rank].take_replies()) ranks.all[0].answered(rank, reply.answer, kNow);
   REQUIRE(ranks.all[0].wants_meeting());
-  ranks.all[0].meet_at(Bytes{std::byte(77)});
+  ranks.all[0].meet_at(Bytes{std::byte(77)}, kNow);
   const std::vector<Bytes> commit = ranks.all[0].take_words();
   REQUIRE(commit.size() == 1);
   const bool one_has_heard = GENERATE(true, false);
@@ -126,9 +126,9 @@ TEST_CASE("shrink: what was decided under a lower ballot than the promised one i
   Ranks ranks(3);
   ranks.begin({0, 1, 2});
   ranks.all[2].asked(1, 1, {1, {7, 1}, {}}, kNow);
-  ranks.all[2].committed({1, {1, 0}, {{}, {0, 1, 2}, {}}});
+  ranks.all[2].committed({1, {1, 0}, {{}, {0, 1, 2}, {}}}, kNow);
   CHECK(ranks.all[2].active());
-  ranks.all[2].committed({1, {7, 1}, {{}, {0, 1, 2}, {}}});
+  ranks.all[2].committed({1, {7, 1}, {{}, {0, 1, 2}, {}}}, kNow);
   CHECK_FALSE(ranks.all[2].active());
 }
 
@@ -144,17 +144,18 @@ TEST_CASE("shrink: ranks of a list do not go on, and hear so if they ask") {
 }
 
 TEST_CASE("shrink: a rank that the others have excluded cannot stop them, however often it calls") {
-  const bool is_late = GENERATE(false, true);  // the others begin after it has given up
+  const uint32_t late = GENERATE(0u, 1u, 2u);  // how many of the others begin after it has given up
   Ranks ranks(3);
-  const auto others_begin = [&] {
-    for (const uint32_t rank : {1u, 2u}) ranks.all[rank].begin({0}, kNow);
+  const auto others_begin = [&](uint32_t from, uint32_t to) {
+    for (uint32_t rank = from; rank < to; ++rank) ranks.all[rank].begin({0}, kNow);
   };
-  if (!is_late) others_begin();
+  others_begin(1, 3 - late);
   ranks.begin({0});
-  const std::vector<Bytes> asked = ranks.all[0].take_words();
+  ranks.deliver();
   ranks.begin({0});
-  for (const Bytes& word : ranks.all[0].take_words()) ranks.say(0, word, {1, 2});  // that it has refused the first one
-  if (is_late) others_begin();
+  ranks.deliver();
+  if (GENERATE(false, true)) ranks.kill(0);
+  others_begin(3 - late, 3);
   ranks.deliver();
   for (int i = 1; i <= 3; ++i) {
     for (Shrink& rank : ranks.all) rank.advance(kNow + i * Milliseconds(300));
@@ -184,7 +185,7 @@ TEST_CASE("shrink: without a place to meet nobody goes on, and all may try again
   ranks.say(0, ranks.all[0].take_words()[0], ranks.everybody());
   for (const uint32_t rank : {1u, 2u})
     for (const Shrink::Reply& reply : ranks.all[rank].take_replies()) ranks.all[0].answered(rank, reply.answer, kNow);
-  ranks.all[0].meet_at(Status(rondeSystemError, "no port"));
+  ranks.all[0].meet_at(Status(rondeSystemError, "no port"), kNow);
   ranks.deliver();
   for (const Shrink& rank : ranks.all) CHECK(rank.decision()->status.message() == "no port");
   ranks.begin({2, 1, 0});
@@ -197,13 +198,61 @@ TEST_CASE("shrink: who gives up tells so when it is asked, or asks itself") {
   Ranks ranks(3);
   ranks.begin({0, 1});
   ranks.deliver();
-  ranks.all[who].give_up({rondeTimedOut, "waited for long"});
+  ranks.all[who].give_up({rondeTimedOut, "waited for long"}, kNow);
   ranks.begin({2});
   ranks.deliver();
   for (const Shrink& rank : ranks.all) {
     REQUIRE(rank.decision() != nullptr);
     CHECK(rank.decision()->status.code() == rondeTimedOut);
   }
+}
+
+TEST_CASE("shrink: who begins another one takes part in the last one until that has ended") {
+  const uint32_t impatient = GENERATE(0u, 1u);
+  const bool rank_0_dies = impatient == 1 && GENERATE(false, true);
+  Ranks ranks(3);
+  ranks.begin({0, 1});
+  ranks.deliver();
+  ranks.begin({impatient});  // again: 2 does not come
+  ranks.deliver();
+  CHECK(ranks.all[impatient].begun() == 2);
+  CHECK(ranks.all[impatient].decision(1) == nullptr);
+  if (rank_0_dies) ranks.kill(0);
+  ranks.begin({2});
+  ranks.deliver();
+  for (uint32_t rank = rank_0_dies ? 1 : 0; rank < 3; ++rank) {
+    REQUIRE(ranks.all[rank].decision(1) != nullptr);
+    CHECK_THAT(ranks.all[rank].decision(1)->status.message(), Catch::Contains("has begun another shrink"));
+    if (rank != impatient) ranks.begin({rank});
+  }
+  ranks.deliver();
+  for (uint32_t rank = rank_0_dies ? 1 : 0; rank < 3; ++rank)
+    CHECK(ranks.members(rank) == (rank_0_dies ? Members{1, 2} : Members{0, 1, 2}));
+}
+
+TEST_CASE("shrink: who does not come holds up neither the last one nor the next once it is in the list") {
+  Ranks ranks(3);
+  ranks.begin({0, 1});
+  ranks.deliver();
+  for (const uint32_t rank : {0u, 1u}) ranks.all[rank].begin({2}, kNow);
+  ranks.deliver();
+  for (const uint32_t rank : {0u, 1u}) {
+    CHECK_FALSE(ranks.all[rank].decision(1)->status.ok());
+    CHECK(ranks.members(rank) == Members{0, 1});
+  }
+}
+
+TEST_CASE("shrink: who is cut off and ends by itself does not overrule what was decided") {
+  Ranks ranks(8);
+  for (const uint32_t rank : {1u, 2u, 4u, 6u, 7u}) ranks.all[0].gone(rank, kNow);  // no way from 0 to 3 and 5
+  ranks.begin({0});
+  REQUIRE(ranks.all[0].decision()->status.code() == rondePeerUnreachable);
+  ranks.all[0].asked(3, 9, {1, {4, 3}, {}, {}}, kNow);
+  const auto replies = ranks.all[0].take_replies();
+  REQUIRE(replies.size() == 1);
+  CHECK_FALSE(replies[0].answer.decision);
+  CHECK(replies[0].answer.promised == Ballot{4, 3});
+  CHECK(replies[0].answer.refusal->code() == rondePeerUnreachable);
 }
 
 TEST_CASE("shrink: ranks that no control connection joins any more cannot agree") {

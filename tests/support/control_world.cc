@@ -221,7 +221,7 @@ void ControlWorld::destroy_later(uint32_t rank) {
 }
 
 void ControlWorld::leave_now(uint32_t rank) {
-  ranks_[rank]->machine->leave(ranks_[rank]->begun);
+  ranks_[rank]->machine->leave(ranks_[rank]->begun, now_);
   serve(rank);
   ranks_[rank]->left = true;
   shrink_news_ = now_;
@@ -238,7 +238,7 @@ void ControlWorld::begin_call(uint32_t rank) {
     Rank& state = *ranks_[rank];
     if (state.failure || state.culprit) return;
     if (last_call_ != 0 && state.begun == last_call_) {
-      state.machine->leave(state.begun);
+      state.machine->leave(state.begun, now_);
       serve(rank);
       state.left = true;
       return;

@@ -107,6 +107,9 @@ class ControlWorld {
 
   // Shrinks.
   void begin_shrink_later(uint32_t rank);
+  bool may_give_up(uint32_t rank);
+  Status refuse(uint32_t rank, size_t number);
+  void go_on_undecided_later(uint32_t rank);
   void give_up_later(uint32_t rank);
   std::optional<Status> refusal_of(uint32_t rank);
   bool dies_in_shrink(uint32_t rank, const Message& said);

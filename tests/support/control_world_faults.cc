@@ -120,7 +120,7 @@ void ControlWorld::hard_fault() {
 void ControlWorld::leave_early(uint32_t rank) {
   Rank& state = *ranks_[rank];
   state.culprit = true;
-  state.machine->leave(state.begun);
+  state.machine->leave(state.begun, now_);
   serve(rank);
   state.left = true;
   for (const auto& other : ranks_)

@@ -10,6 +10,7 @@ namespace ronde::testing {
 namespace {
 
 constexpr auto kAgreement = std::chrono::seconds(2);  // from the last thing that could hold it up
+constexpr double kLastWord = 0.5;                     // seconds
 const Status kNoPlace(rondeSystemError, "no meeting point");
 
 Bytes bytes_of(const ShrinkDecision& decision) { return encode(ShrinkCommit{0, {}, decision}); }
@@ -20,6 +21,7 @@ void ControlWorld::begin_shrink_later(uint32_t rank) {
   in(real(0.001, 2.5), [this, rank] {
     when_it_runs(rank, [this, rank] {
       Rank& state = *ranks_[rank];
+      if (state.machine->shrink().begun() > state.decisions.size()) return;  // it has not waited for the last one
       note(fmt::format("rank {} begins a shrink", rank));
       state.shrinks = true;
       shrink_news_ = now_;
@@ -27,7 +29,7 @@ void ControlWorld::begin_shrink_later(uint32_t rank) {
       if (options_.planted == PlantedFault::forgotten_refusal && rank == faulty_) refusal.reset();
       state.machine->begin_shrink({}, now_, refusal);
       serve(rank);
-      if (options_.gives_up && one_in(12)) give_up_later(rank);
+      if (may_give_up(rank)) give_up_later(rank);
     });
   });
 }
@@ -37,10 +39,19 @@ std::optional<Status> ControlWorld::refusal_of(uint32_t rank) {
   Rank& state = *ranks_[rank];
   if (!state.starts) return std::nullopt;
   const bool can_start = state.decisions.back().status.ok() && !state.gave_up;
-  if (can_start && !(options_.gives_up && one_in(12))) return std::nullopt;
+  if (can_start && !may_give_up(rank)) return std::nullopt;
+  return refuse(rank, state.decisions.size());
+}
+
+Status ControlWorld::refuse(uint32_t rank, size_t number) {
   note(fmt::format("rank {} refuses", rank));
-  refused_[state.decisions.size()].insert(rank);
-  return Status(rondeSystemError, fmt::format("rank {} could not start", rank));
+  refused_[number].insert(rank);
+  return {rondeSystemError, fmt::format("rank {} could not start", rank)};
+}
+
+// Not for ever: all begin anew where one has.
+bool ControlWorld::may_give_up(uint32_t rank) {
+  return options_.gives_up && ranks_[rank]->decisions.size() < 4 && one_in(12);
 }
 
 void ControlWorld::give_up_later(uint32_t rank) {
@@ -51,7 +62,22 @@ void ControlWorld::give_up_later(uint32_t rank) {
       note(fmt::format("rank {} gives up its shrink", rank));
       state.gave_up = true;
       shrink_news_ = now_;
-      state.machine->give_up_shrink({rondeTimedOut, fmt::format("rank {} gave up", rank)});
+      state.machine->give_up_shrink({rondeTimedOut, fmt::format("rank {} gave up", rank)}, now_);
+      serve(rank);
+      if (!state.starts) go_on_undecided_later(rank);
+    });
+  });
+}
+
+// It waits a little for what the others decide; then it says at once that it does not take part in the start.
+void ControlWorld::go_on_undecided_later(uint32_t rank) {
+  in(kLastWord, [this, rank, number = ranks_[rank]->decisions.size()] {
+    when_it_runs(rank, [this, rank, number] {
+      Rank& state = *ranks_[rank];
+      if (!state.shrinks || state.decisions.size() != number) return;
+      note(fmt::format("rank {} does not wait for the end of its shrink", rank));
+      shrink_news_ = now_;
+      state.machine->begin_shrink({}, now_, refuse(rank, number + 1));
       serve(rank);
     });
   });
@@ -72,9 +98,9 @@ bool ControlWorld::dies_in_shrink(uint32_t rank, const Message& said) {
 void ControlWorld::look_at_shrink(uint32_t rank) {
   Rank& state = *ranks_[rank];
   const Shrink& shrink = state.machine->shrink();
-  if (const ShrinkDecision* decision = shrink.decision()) {
-    state.shrinks = false;
-    return decided(rank, *decision);
+  while (const ShrinkDecision* decision = shrink.decision(static_cast<uint32_t>(state.decisions.size()) + 1)) {
+    state.shrinks = shrink.begun() > state.decisions.size() + 1;
+    decided(rank, ShrinkDecision(*decision));
   }
   if (!shrink.wants_meeting() || std::exchange(state.meeting_is_coming, true)) return;
   in(real(0.0001, 0.02), [this, rank] {
@@ -83,7 +109,7 @@ void ControlWorld::look_at_shrink(uint32_t rank) {
       Writer meeting;
       meeting.number(rank).number(++meetings_);
       const bool has_place = ranks_[rank]->starts || !one_in(20);
-      ranks_[rank]->machine->meet_at(has_place ? Result<Bytes>(meeting.take()) : Result<Bytes>(kNoPlace));
+      ranks_[rank]->machine->meet_at(has_place ? Result<Bytes>(meeting.take()) : Result<Bytes>(kNoPlace), now_);
       serve(rank);
     });
   });
@@ -101,7 +127,7 @@ void ControlWorld::decided(uint32_t rank, const ShrinkDecision& decision) {
   state.decisions.push_back(decision);
   // After each agreement on who goes on comes one on whether all have started; then all are content, or begin anew.
   const bool second = std::exchange(state.starts, !state.starts);
-  const bool again = second && state.decisions[number - 1].status.message() == kNoPlace.message();
+  const bool again = second && !state.decisions[number - 1].status.ok();
   if (!second || again) {
     begin_shrink_later(rank);
   } else if (decision.status.ok() && one_in(3)) {
