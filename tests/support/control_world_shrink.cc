@@ -21,7 +21,6 @@ void ControlWorld::begin_shrink_later(uint32_t rank) {
   in(real(0.001, 2.5), [this, rank] {
     when_it_runs(rank, [this, rank] {
       Rank& state = *ranks_[rank];
-      if (state.machine->shrink().begun() > state.decisions.size()) return;  // it has not waited for the last one
       note(fmt::format("rank {} begins a shrink", rank));
       state.shrinks = true;
       shrink_news_ = now_;
@@ -128,7 +127,9 @@ void ControlWorld::decided(uint32_t rank, const ShrinkDecision& decision) {
   // After each agreement on who goes on comes one on whether all have started; then all are content, or begin anew.
   const bool second = std::exchange(state.starts, !state.starts);
   const bool again = second && !state.decisions[number - 1].status.ok();
-  if (!second || again) {
+  if (state.machine->shrink().begun() > state.decisions.size()) {
+    note(fmt::format("rank {} has begun the next one", rank));
+  } else if (!second || again) {
     begin_shrink_later(rank);
   } else if (decision.status.ok() && one_in(3)) {
     leave_now(rank);
