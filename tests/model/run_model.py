@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-MEMORY_LIMIT_MIB = 3000
+MEMORY_LIMIT_MIB = 2000
 MAX_DEPTH = 100000
 TIMEOUT_S = 300
 
@@ -52,7 +52,8 @@ def search(model, defines):
     with tempfile.TemporaryDirectory(prefix="ronde-model-") as folder:
         compiler = shutil.which("gcc") or shutil.which("cc")
         for command in (["spin", *(f"-D{define}" for define in defines), "-a", model],
-                        [compiler, "-O2", "-DSAFETY", f"-DMEMLIM={MEMORY_LIMIT_MIB}", "-o", "pan", "pan.c"]):
+                        [compiler, "-O2", "-DSAFETY", "-DCOLLAPSE", f"-DMEMLIM={MEMORY_LIMIT_MIB}", "-o", "pan",
+                         "pan.c"]):
             code, output = run(command, folder)
             if code != 0:
                 sys.exit(f"{' '.join(command)} failed:\n{output}")
