@@ -60,7 +60,8 @@ struct ShrinkDecision {
   Bytes meeting;                  // means nothing to the control plane
 };
 
-// number: of the shrink among those of this communicator, from 1. excluded: ranks that cannot, or shall not, go on.
+// number: of the shrink among those of this communicator, from 1. excluded: ranks that cannot, or shall not, go on. Without a
+// ballot it asks nothing, but tells only whom it excludes.
 struct ShrinkQuestion {
   uint32_t number = 0;
   Ballot ballot;

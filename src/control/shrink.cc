@@ -20,8 +20,8 @@ constexpr size_t kMostPending = 8;
 
 void Shrink::begin(const std::set<uint32_t>& without, Time now, const std::optional<Status>& refusal) {
   if (active()) {
+    exclude(without);  // it does not wait for them in that one either
     refuse({rondeRemoteError, fmt::format("rank {} has begun another shrink", rank_)});
-    exclude(without);  // nor waits that one for them any more
     look(now);
   }
   next_.push_back({without, refusal});
@@ -105,12 +105,19 @@ void Shrink::take_question(const Pending& pending, Time now) {
   }
   if (question.number > number_) {
     const auto known = pending_.find(question.number);
-    const bool is_newer = known == pending_.end() || question.ballot >= known->second.question.ballot;
-    if (is_newer && (known != pending_.end() || pending_.size() < kMostPending)) pending_[question.number] = pending;
+    if (known == pending_.end()) {
+      if (pending_.size() < kMostPending) pending_[question.number] = pending;
+      return;
+    }
+    std::set<uint32_t> excluded = known->second.question.excluded;
+    if (question.ballot >= known->second.question.ballot) known->second = pending;
+    excluded.insert(question.excluded.begin(), question.excluded.end());
+    known->second.question.excluded = std::move(excluded);
     return;
   }
   exclude(question.excluded);
   if (!active()) return;
+  if (question.ballot == Ballot()) return look(now);  // no question, but the last word of one that is excluded
   if (question.ballot > current_.promised) {
     current_.promised = question.ballot;
     current_.meeting_is_due = false;
@@ -226,6 +233,7 @@ void Shrink::exclude(const std::set<uint32_t>& ranks) {
 // Whether this rank can go on.
 void Shrink::check_left() {
   if (current_.excluded.contains(rank_)) {
+    words_.push_back(encode(ShrinkQuestion{number_, {}, {rank_}, {}}));  // who does not know so would wait for it
     return end_alone(
         {rondeInvalidUsage, fmt::format("the other ranks go on without rank {}: it is in the list that one of "
                                         "them gave, or was taken for dead",

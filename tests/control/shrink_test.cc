@@ -242,6 +242,21 @@ TEST_CASE("shrink: who does not come holds up neither the last one nor the next 
   }
 }
 
+TEST_CASE("shrink: who hears that it is excluded says so, and nobody waits for it") {
+  Ranks ranks(3);
+  ranks.begin({2});
+  ranks.all[2].begin({0}, kNow);  // it does not wait for 0 any more, which 1 does not know
+  ranks.begin({0});
+  if (GENERATE(false, true)) ranks.deliver();
+  ranks.begin({1});
+  ranks.deliver();
+  CHECK(ranks.all[0].decision()->status.code() == rondeInvalidUsage);
+  for (const uint32_t rank : {1u, 2u}) {
+    REQUIRE(ranks.all[rank].decision(1) != nullptr);
+    CHECK_FALSE(ranks.all[rank].decision(1)->status.ok());
+  }
+}
+
 TEST_CASE("shrink: who is cut off and ends by itself does not overrule what was decided") {
   Ranks ranks(8);
   for (const uint32_t rank : {1u, 2u, 4u, 6u, 7u}) ranks.all[0].gone(rank, kNow);  // no way from 0 to 3 and 5

@@ -12,9 +12,9 @@
        hears of; or while it has heard that it is excluded, is silent, and has not left.
 
    Every two ranks have a connection, as up to four have; it keeps the order, and its end is seen after all that was
-   said on it. Only what was decided is passed on by others, so more is lost than in the code. A question is put again
-   only if the answers to it named a higher ballot of a rank that is excluded; where the answer to a repeated one would
-   differ it is sent without one. A death is seen only if there is one.
+   said on it. Only what was decided is passed on by others, so more is lost than in the code. Who asks does so again
+   only once it has promised a higher ballot to a rank that is excluded; where the answer to a repeated question would
+   differ, it is sent without one. A death is seen only if there is one.
      LEAVES         a rank may leave once it has decided, as one does for the new communicator: it has passed on what
                     was decided, answers no more, and lives
      REFUSALS       so many ranks may refuse, at any time before they have heard a decision, also before they begin; as
