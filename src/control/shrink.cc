@@ -43,11 +43,13 @@ void Shrink::start(const Next& next, Time now) {
   current_.refused = next.refusal;
   current_.excluded = gone_;
   current_.excluded.insert(next.without.begin(), next.without.end());
-  if (!active()) return;  // the others have decided without this rank
-  check_left();
-  const auto pending = pending_.find(number_);
-  if (pending != pending_.end() && active()) take_question(Pending(pending->second), now);
+  std::optional<Pending> question;
+  if (const auto pending = pending_.find(number_); pending != pending_.end()) question = std::move(pending->second);
   pending_.erase(pending_.begin(), pending_.upper_bound(number_));
+  if (!active()) return;  // the others have decided without this rank
+  if (question) current_.excluded.insert(question->question.excluded.begin(), question->question.excluded.end());
+  check_left();
+  if (question && active()) take_question(*question, now);
   look(now);
 }
 
@@ -233,7 +235,6 @@ void Shrink::exclude(const std::set<uint32_t>& ranks) {
 // Whether this rank can go on.
 void Shrink::check_left() {
   if (current_.excluded.contains(rank_)) {
-    words_.push_back(encode(ShrinkQuestion{number_, {}, {rank_}, {}}));  // who does not know so would wait for it
     return end_alone(
         {rondeInvalidUsage, fmt::format("the other ranks go on without rank {}: it is in the list that one of "
                                         "them gave, or was taken for dead",
@@ -286,6 +287,7 @@ void Shrink::end(ShrinkDecision decision) {
 }
 
 void Shrink::end_alone(const Status& why) {
+  words_.push_back(encode(ShrinkQuestion{number_, {}, {rank_}, {}}));  // who does not know so would wait for it
   outcomes_.emplace(number_, Outcome{{why, {}, {}}, false, current_.promised});
 }
 

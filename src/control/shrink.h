@@ -68,7 +68,7 @@ class Shrink {
   struct Outcome {
     ShrinkDecision decision;
     bool agreed = true;  // else this rank has ended by itself: for the others it has refused
-    Ballot promised;     // then: it still promises, so that what it was asked under lower ones is not repeated
+    Ballot promised;     // then it answers with a promise, too
   };
   struct Next {
     std::set<uint32_t> without;

@@ -202,7 +202,8 @@ std::shared_ptr<Area> BlackBox::area_for(uint64_t job, uint32_t rank, uint32_t n
   if (area == nullptr) {
     if (!trace_dir().empty() && !told_.exchange(true))
       log::warn(
-          "rank {} of {}: no room in RONDE_TRACE_DIR='{}' for its black box (a full file system, or ulimit -f): "
+          "rank {} of {}: no room in RONDE_TRACE_DIR='{}' for its black box (perhaps a full file system, or ulimit -f "
+          "or -n): "
           "what it does will not be found there",
           rank, nranks, trace_dir());
     log::info("rank {} of {}: no memory file for its black box", rank, nranks);

@@ -257,6 +257,20 @@ TEST_CASE("shrink: who hears that it is excluded says so, and nobody waits for i
   }
 }
 
+TEST_CASE("shrink: nobody waits for one that is cut off") {
+  Ranks ranks(8);  // neighbours of 0: 1, 2, 4, 6, 7; of 3: 1, 2, 4, 5, 7
+  for (const uint32_t rank : {1u, 2u, 4u, 5u, 7u})
+    ranks.all[0].gone(rank, kNow);  // it has not heard yet that 3 is dead
+  for (const uint32_t rank : {1u, 2u, 3u, 4u, 5u, 7u}) {
+    ranks.alive[rank] = false;
+    ranks.all[6].gone(rank, kNow);
+  }
+  ranks.begin({0, 6});
+  ranks.deliver();
+  CHECK(ranks.all[0].decision()->status.code() == rondePeerUnreachable);
+  CHECK(ranks.members(6) == Members{6});
+}
+
 TEST_CASE("shrink: who is cut off and ends by itself does not overrule what was decided") {
   Ranks ranks(8);
   for (const uint32_t rank : {1u, 2u, 4u, 6u, 7u}) ranks.all[0].gone(rank, kNow);  // no way from 0 to 3 and 5

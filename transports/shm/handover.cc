@@ -157,7 +157,7 @@ class Handover {
     }
     for (const int rank : awaited_) {
       log::warn(
-          "no shared memory with rank {}, another transport is used: it was not handed over in time; that rank was "
+          "no shared memory with rank {}: it was not handed over in time; perhaps that rank was "
           "held up{}",
           rank,
           incoming_.empty() ? ""
