@@ -25,8 +25,9 @@ struct DialOptions {
   Deadline deadline = Deadline::never();
   // A refused connection is tried again every 100 ms (the other side may not listen yet), else it is final for that address.
   bool retry_refused = false;
-  // Once it is set the dialling ends within 50 ms, with rondeTimedOut.
+  // Once one of them is set the dialling ends within 50 ms, with rondeTimedOut.
   const OnceFlag* stop = nullptr;
+  const OnceFlag* stop_too = nullptr;
   // Called each 10 s with how long it has lasted, and each address with its reason.
   std::function<void(std::chrono::seconds, const std::string&)> still_waits;
 };

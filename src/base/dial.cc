@@ -68,7 +68,6 @@ class Dialler {
   // True once a connection is proved and taken in; false when every address has failed or the deadline has passed.
   Result<bool> run() {
     const Time begun = Clock::now();
-    const OnceFlag* const stop = options_.stop;
     Time next_word = options_.still_waits ? begun + kSayEvery : Time::max();
     while (true) {
       const Time now = Clock::now();
@@ -77,10 +76,10 @@ class Dialler {
         next_word = now + kSayEvery;
       }
       for (Attempt& attempt : attempts_) RONDE_TRY(follow_clock(attempt, now));
-      const bool stopped = stop != nullptr && stop->is_set();
-      if (all_failed() || options_.deadline.passed(now) || stopped) return false;
+      if (all_failed() || options_.deadline.passed(now) || stopped()) return false;
       const Deadline next = options_.deadline.earlier(Deadline::at(next_word));
-      wait(stop == nullptr ? next : next.earlier(Deadline::at(now + kStopPoll)), now);
+      const bool may_be_stopped = options_.stop != nullptr || options_.stop_too != nullptr;
+      wait(may_be_stopped ? next.earlier(Deadline::at(now + kStopPoll)) : next, now);
       for (size_t i = 0; i < attempts_.size(); ++i) {
         if (!ready_[i]) continue;
         follow_connection(attempts_[i]);
@@ -109,6 +108,11 @@ class Dialler {
   }
 
  private:
+  [[nodiscard]] bool stopped() const {
+    return (options_.stop != nullptr && options_.stop->is_set()) ||
+           (options_.stop_too != nullptr && options_.stop_too->is_set());
+  }
+
   void fail(Attempt& attempt, std::string reason) {
     attempt.state = Attempt::State::failed;
     attempt.reason = std::move(reason);

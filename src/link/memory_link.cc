@@ -9,14 +9,45 @@ Ringer ringer_of(const PeerMemory& peer, int own_rank) {
   return {&peer.segment->words().sleep, peer.event_fd, own_rank};
 }
 
-MadeLink make_link(const LinkWish& wish, const OwnMemory& own, const PeerMemory& peer, int own_rank, int own_index,
-                   int peer_index) {
-  Segment& mine = *own.segment;
+}  // namespace
+
+const PeerMemory* MemoryEndpoint::memory_of(int rank) const {
+  const PeerMemory& memory = memory_[static_cast<size_t>(rank)];
+  return memory.segment ? &memory : nullptr;
+}
+
+Result<std::vector<MadeLink>> MemoryEndpoint::connect(std::span<const LinkWish> wishes, const Peers& peers,
+                                                      const OwnMemory& own, Deadline) {
+  own_ = own;
+  local_index_ = peers.local_index;
+  for (PeerMemory& memory : memory_) memory.black_box.reset();  // whoever keeps it has it by now
+  std::vector<MadeLink> links;
+  links.reserve(wishes.size());
+  for (const LinkWish& wish : wishes) links.push_back(make_link(wish));
+  return links;
+}
+
+std::optional<Result<MadeLink>> MemoryEndpoint::take(const LinkWish& wish) {
+  const SegmentLayout& layout = own_.segment->layout();
+  if (wish.kind == LinkKind::pair && layout.pair.slots == 0) {
+    return Status(rondeInvalidUsage,
+                  fmt::format("no link between rank {} and rank {}: {} ranks in a node are too many for pair links in "
+                              "shared memory, and no other transport joins the two: use RONDE_TRANSPORT=auto or tcp",
+                              context_.rank, wish.peer, layout.local_ranks));
+  }
+  return make_link(wish);
+}
+
+MadeLink MemoryEndpoint::make_link(const LinkWish& wish) const {
+  const int own_index = local_index_[static_cast<size_t>(context_.rank)];
+  const int peer_index = local_index_[static_cast<size_t>(wish.peer)];
+  const PeerMemory& peer = memory_[static_cast<size_t>(wish.peer)];
+  Segment& mine = *own_.segment;
   Segment& theirs = *peer.segment;
   const SegmentLayout& layout = mine.layout();
   const bool ring = wish.kind == LinkKind::ring;
   const SlotGeometry geometry = ring ? layout.ring : layout.pair;
-  const Ringer ringer = ringer_of(peer, own_rank);
+  const Ringer ringer = ringer_of(peer, context_.rank);
   MadeLink link;
   if (wish.outgoing) {
     std::byte* slots = ring ? mine.ring_slots() : mine.pair_slots(peer_index);
@@ -30,31 +61,6 @@ MadeLink make_link(const LinkWish& wish, const OwnMemory& own, const PeerMemory&
     link.receive = std::make_unique<ReceivePort>(wish.peer, SlotReceiver(geometry, slots, tail, head), ringer);
   }
   return link;
-}
-
-}  // namespace
-
-const PeerMemory* MemoryEndpoint::memory_of(int rank) const {
-  const PeerMemory& memory = memory_[static_cast<size_t>(rank)];
-  return memory.segment ? &memory : nullptr;
-}
-
-Result<std::vector<MadeLink>> MemoryEndpoint::connect(std::span<const LinkWish> wishes, const Peers& peers,
-                                                      const OwnMemory& own, Deadline) {
-  std::vector<MadeLink> links;
-  links.reserve(wishes.size());
-  const int own_index = peers.local_index[static_cast<size_t>(context_.rank)];
-  for (const LinkWish& wish : wishes) {
-    if (wish.kind == LinkKind::pair && own.segment->layout().pair.slots == 0) {
-      return Status(rondeInvalidUsage,
-                    fmt::format("{} ranks in a node are too many for pair links in shared memory; use "
-                                "RONDE_TRANSPORT=tcp for this algorithm",
-                                own.segment->layout().local_ranks));
-    }
-    const int peer_index = peers.local_index[static_cast<size_t>(wish.peer)];
-    links.push_back(make_link(wish, own, *memory_of(wish.peer), context_.rank, own_index, peer_index));
-  }
-  return links;
 }
 
 }  // namespace ronde

@@ -12,9 +12,12 @@ namespace ronde {
 class MemoryEndpoint : public Endpoint {
  public:
   [[nodiscard]] const PeerMemory* memory_of(int rank) const final;
-  // rondeInvalidUsage when there are too many ranks in the node for a pair link.
   Result<std::vector<MadeLink>> connect(std::span<const LinkWish> wishes, const Peers& peers, const OwnMemory& own,
                                         Deadline deadline) final;
+  // The places of all links are fixed: there is nothing to wait for.
+  void request(const LinkWish&, const OnceFlag*) final {}
+  // rondeInvalidUsage when there are too many ranks in the node for pair links.
+  std::optional<Result<MadeLink>> take(const LinkWish& wish) final;
 
  protected:
   explicit MemoryEndpoint(const EndpointContext& context)
@@ -24,8 +27,12 @@ class MemoryEndpoint : public Endpoint {
   void found(int rank, PeerMemory memory) { memory_[static_cast<size_t>(rank)] = std::move(memory); }
 
  private:
+  [[nodiscard]] MadeLink make_link(const LinkWish& wish) const;
+
   EndpointContext context_;
   std::vector<PeerMemory> memory_;  // by rank
+  OwnMemory own_;                   // since connect()
+  std::vector<int> local_index_;    // by rank
 };
 
 }  // namespace ronde

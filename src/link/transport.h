@@ -1,22 +1,27 @@
 // The contract between the library and what carries bytes between two ranks. A specification; tests/conformance holds
 // every transport to it.
 //
-// Life of an endpoint, all in one thread of its rank, all ranks in step:
+// Life of an endpoint, in one thread of its rank at a time. Start-up, all ranks in step:
 //   1. Transport::open    makes the endpoint of one rank of one communicator and whatever others need to find it.
 //   2. Endpoint::facts    goes to all ranks.
 //   3. Endpoint::reach    finds out, by trying where that is needed, which ranks it can reach.
 //   4. The ranks exchange what they found, and all make the same plan of links.
-//   5. Endpoint::connect  makes the links of the plan that are this transport's.
-// The endpoint may go once all ranks have returned from connect: ports need the segments and doorbells, not it.
+//   5. Endpoint::connect  makes the links of the ring that are this transport's; called, too, where there are none, if
+//      pair links may come. An endpoint that has nothing to do with either goes.
+// Then, whenever a rank needs one, not in step:
+//   6. Endpoint::request, take  make this rank's end of a link with any other.
+// Ports need the segments and doorbells, not the endpoint, which may go before them.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/deadline.h"
 #include "base/doorbell.h"
+#include "base/event_loop.h"
 #include "base/secret.h"
 #include "base/settings.h"
 #include "base/status.h"
@@ -26,14 +31,16 @@
 
 namespace ronde {
 
-// Who asks: one rank of one communicator. The pointers outlive the endpoint.
+// Who asks: one rank of one communicator.
 struct EndpointContext {
   uint64_t job = 0;
   Secret secret;
   int rank = 0;
   int nranks = 1;
-  const Settings* settings = nullptr;
-  // Set when start-up has failed elsewhere: what blocks ends within 100 ms, with any result. Null: never.
+  Settings settings;
+  EventLoop* loop = nullptr;  // of the process; outlives the endpoint
+  // Set when start-up has failed elsewhere: what blocks ends within 100 ms, with any result. Null: never. Only until
+  // connect() has returned.
   const OnceFlag* stop = nullptr;
 
   [[nodiscard]] bool stopped() const { return stop != nullptr && stop->is_set(); }
@@ -44,6 +51,7 @@ struct Peers {
   std::vector<Bytes> facts;      // by rank: what that rank's endpoint of this transport said; empty if it has none
   std::vector<int> local_index;  // by rank: its number among the ranks of this host, -1 on other hosts
   std::vector<bool> settled;     // by rank: a better transport reaches it already; no need to try. Empty: none
+  std::vector<bool> pairs;       // by rank: pair links with it are this transport's. Empty: none. Known in step 5
 };
 
 // This rank's memory and doorbell, made between steps 2 and 3.
@@ -58,13 +66,13 @@ struct PeerMemory {
   std::shared_ptr<Segment> segment;         // read-only in effect
   std::shared_ptr<const void> event_owner;  // keeps event_fd open
   int event_fd = -1;
-  std::shared_ptr<const Fd> black_box;  // the peer's, from some; for whoever keeps it
+  std::shared_ptr<const Fd> black_box;  // the peer's, from some; for whoever keeps it; until connect()
 };
 
 // Which links there are between two ranks.
 enum class LinkKind : uint8_t {
-  ring,  // from a position of the ring to the next
-  pair,  // between any two
+  ring,  // from a position of the ring to the next; made in start-up
+  pair,  // between any two; made on demand
 };
 
 struct LinkWish {
@@ -93,11 +101,22 @@ class Endpoint {
   // The memory of a rank that reach() has found; only of memory transports, else null.
   [[nodiscard]] virtual const PeerMemory* memory_of(int rank) const = 0;
 
-  // Makes the links, in the order of the wishes; all or none. Each wish has its counterpart on the peer in the same step.
-  // Blocks, at most to the deadline. Errors name the peer and the cause. Ports of wires put their sockets into the
-  // doorbell.
+  // Makes links of the ring, in the order of the wishes; all or none. Each wish has its counterpart on the peer in the same
+  // step. Blocks, at most to the deadline. Errors name the peer and the cause. Ports of wires put their sockets into the
+  // doorbell. Called once; from then on other ranks may ask for pair links with this one.
   virtual Result<std::vector<MadeLink>> connect(std::span<const LinkWish> wishes, const Peers& peers,
                                                 const OwnMemory& own, Deadline deadline) = 0;
+
+  // Asks for this rank's end of a pair link with one of peers.pairs; each end at most once. Does not block: the end is made
+  // meanwhile, whatever threads of this process that takes, and the own doorbell is woken when it is there or has failed. Of
+  // the peer it needs a process that lives, for a receiving end also that the peer asks for its sending one. Once `failed`
+  // is set, and when the endpoint goes, the making ends within 100 ms; the flag outlives the endpoint.
+  virtual void request(const LinkWish& wish, const OnceFlag* failed) = 0;
+
+  // What was asked for, once: nothing while it is being made, else the link, or why there is none. Does not block. Errors
+  // name the peer and the cause; a peer that cannot be reached is one after RONDE_INIT_TIMEOUT at most, one that has not
+  // asked for its end yet never. The own doorbell gets the sockets of wires here.
+  virtual std::optional<Result<MadeLink>> take(const LinkWish& wish) = 0;
 };
 
 class Transport {

@@ -25,10 +25,12 @@ Communicator::Communicator(CommunicatorParts parts)
       agreement_(*parts_.control, failure_, CallLog(parts_.black_box, parts_.options.counters_start)),
       context_{parts_.options.rank, parts_.options.nranks, parts_.options.name, &parts_.options.settings, &failure_,
                &agreement_},
+      pairs_(std::move(parts_.pair_ways), failure_.flag()),
       ring_schedule_(context_.nranks, parts_.ring.position),
       star_schedule_(context_.nranks, parts_.star.position),
       next_sequence_(parts_.options.counters_start + 1),  // lines hold the start: no operation has that number
       float32_partials_(parts_.options.settings.accumulate == "float32") {
+  parts_.star.pairs = &pairs_;
   failure_.wakes(parts_.own.doorbell.get());
   life_.enter(black_box::Phase::working);
 }
@@ -160,12 +162,15 @@ std::vector<TransportTraffic> Communicator::traffic() const {
     sum.payload += more.payload;
     sum.heads += more.heads;
   };
+  const auto add_link = [&](std::string_view transport, const MadeLink& link) {
+    if (link.send) add(entry(transport).sent, link.send->traffic());
+    if (link.receive) add(entry(transport).received, link.receive->traffic());
+  };
   for (const MadeLink& link : parts_.links) {
     const int peer = link.send ? link.send->peer() : link.receive->peer();
-    TransportTraffic& traffic = entry(parts_.transport_of[static_cast<size_t>(peer)]);
-    if (link.send) add(traffic.sent, link.send->traffic());
-    if (link.receive) add(traffic.received, link.receive->traffic());
+    add_link(parts_.transport_of[static_cast<size_t>(peer)], link);
   }
+  pairs_.for_each(add_link);
   if (parts_.layout.windows) {
     // Windows are read by all ranks of the node alike; they are counted with the transport of the first peer.
     const size_t peer = context_.rank == 0 ? 1 : 0;

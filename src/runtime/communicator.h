@@ -19,6 +19,7 @@
 #include "runtime/failure.h"
 #include "runtime/link_task.h"
 #include "runtime/operation.h"
+#include "runtime/pair_links.h"
 #include "runtime/successor.h"
 #include "runtime/window_task.h"
 
@@ -46,6 +47,7 @@ struct CommunicatorParts {
   OwnMemory own;
   std::vector<PeerMemory> peers;               // by rank; empty where no memory is shared
   std::vector<std::string_view> transport_of;  // by rank; empty for the own one
+  PairWays pair_ways;                          // empty if there is no other rank
   std::vector<MadeLink> links;                 // owns the ports below
   LinkSet ring;
   LinkSet star;
@@ -107,6 +109,8 @@ class Communicator {
   [[nodiscard]] const CommunicatorOptions& options() const { return parts_.options; }
 
   [[nodiscard]] std::vector<TransportTraffic> traffic() const;
+  // By the thread that drives the communicator.
+  PairLinks& pairs() { return pairs_; }
 
   // Places of queued operations among those of this communicator; kept by the worker.
   struct Queue {
@@ -127,6 +131,7 @@ class Communicator {
   FailureState failure_;
   Agreement agreement_;
   OperationContext context_;
+  PairLinks pairs_;
   LinkScheduleOf<schedule::Ring> ring_schedule_;
   LinkScheduleOf<schedule::Star> star_schedule_;
   uint32_t next_sequence_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 
@@ -130,8 +131,9 @@ class Setup {
   // Transports that the settings allow; one that cannot be opened is left out.
   Status open_endpoints() {
     const Settings& settings = parts_.options.settings;
-    const EndpointContext context{parts_.options.job, parts_.options.secret, parts_.options.rank, parts_.options.nranks,
-                                  &settings,          &elsewhere_->flag()};
+    const EndpointContext context{
+        parts_.options.job, parts_.options.secret, parts_.options.rank,  parts_.options.nranks,
+        settings,           &process_.loop(),      &elsewhere_->flag()};
     endpoints_.resize(transports_.size());
     settled_.resize(nranks());
     for (size_t i = 0; i < transports_.size(); ++i) {
@@ -239,7 +241,28 @@ class Setup {
     for (const auto& transport : transports_) shares_memory.push_back(transport->shares_memory());
     node_of_rank_ = choice_.node_of_rank(shares_memory);
     all_share_memory_ = choice_.all_share_memory(shares_memory);
+    choose_for_pairs(all, shares_memory);
     return {};
+  }
+
+  // Too many ranks of a node leave no room for pair links in their segments: those take the best of the other transports. Of
+  // what is equal on both ranks of a pair, so that they choose alike.
+  void choose_for_pairs(const std::vector<Bytes>& reached, const std::vector<bool>& shares_memory) {
+    const bool room = parts_.own.segment->layout().pair.slots > 0;
+    PairWays& ways = parts_.pair_ways;
+    for (const auto& transport : transports_) ways.names.push_back(transport->name());
+    ways.transport_of.resize(nranks());
+    std::vector<bool> wires = shares_memory;
+    wires.flip();
+    for (size_t other = 0; other < nranks(); ++other) {
+      if (other == rank()) continue;
+      size_t transport = choice_.between(rank(), other);
+      if (!room && shares_memory[transport]) {
+        // Without one its endpoint says what is wrong, to who asks for the link.
+        transport = best_transport(reached, rank(), other, wires).value_or(transport);
+      }
+      ways.transport_of[other] = static_cast<uint8_t>(transport);
+    }
   }
 
   void describe_layout() {
@@ -310,10 +333,10 @@ class Setup {
     std::vector<int> in_rank_order(nranks());
     std::iota(in_rank_order.begin(), in_rank_order.end(), 0);
     parts_.star = empty_link_set(std::move(in_rank_order), parts_.options.rank);
-    const std::vector<LinkWish> wishes = links_wanted(parts_.ring, parts_.requested);
+    const std::vector<LinkWish> wishes = links_wanted(parts_.ring);
     for (size_t i = 0; i < transports_.size(); ++i) RONDE_TRY(connect_transport(i, wishes));
-    for (size_t i = 0; i < parts_.links.size(); ++i)
-      enter(link_kinds_[i] == LinkKind::ring ? parts_.ring : parts_.star, parts_.links[i]);
+    for (const MadeLink& link : parts_.links) enter(parts_.ring, link);
+    parts_.pair_ways.endpoints = std::move(endpoints_);
     return {};
   }
 
@@ -322,13 +345,17 @@ class Setup {
     for (const LinkWish& wish : wishes) {
       if (choice_.between(rank(), static_cast<size_t>(wish.peer)) == transport) mine.push_back(wish);
     }
-    if (mine.empty()) return {};
-    RONDE_ASSIGN(std::vector<MadeLink> made,
-                 endpoints_[transport]->connect(mine, peers_of(transport), parts_.own, deadline_));
-    for (size_t i = 0; i < made.size(); ++i) {
-      parts_.links.push_back(std::move(made[i]));
-      link_kinds_.push_back(mine[i].kind);
+    std::vector<bool> pairs(nranks());
+    for (size_t other = 0; other < nranks(); ++other)
+      pairs[other] = other != rank() && parts_.pair_ways.transport_of[other] == transport;
+    const bool joins_pairs = std::find(pairs.begin(), pairs.end(), true) != pairs.end();
+    if (!mine.empty() || joins_pairs) {
+      Peers peers = peers_of(transport);
+      peers.pairs = std::move(pairs);
+      RONDE_ASSIGN(std::vector<MadeLink> made, endpoints_[transport]->connect(mine, peers, parts_.own, deadline_));
+      std::move(made.begin(), made.end(), std::back_inserter(parts_.links));
     }
+    if (!joins_pairs) endpoints_[transport].reset();
     return {};
   }
 
@@ -360,7 +387,6 @@ class Setup {
   TransportChoice choice_;
   std::vector<int> node_of_rank_;
   bool all_share_memory_ = false;
-  std::vector<LinkKind> link_kinds_;  // beside parts_.links
 };
 
 }  // namespace

@@ -26,20 +26,12 @@ LinkSet empty_link_set(std::vector<int> order, int rank) {
   return links;
 }
 
-std::vector<LinkWish> links_wanted(const LinkSet& ring, plan::Algorithm requested) {
+std::vector<LinkWish> links_wanted(const LinkSet& ring) {
   const auto at = static_cast<size_t>(ring.position);
   const size_t nranks = ring.order.size();
   const int next = ring.order[(at + 1) % nranks];
   const int previous = ring.order[(at + nranks - 1) % nranks];
-  std::vector<LinkWish> wishes{{LinkKind::ring, true, next}, {LinkKind::ring, false, previous}};
-  if (requested != plan::Algorithm::star) return wishes;
-  const int rank = ring.order[at];
-  for (int other = 0; other < static_cast<int>(nranks); ++other) {
-    if (other == rank || (other != 0 && rank != 0)) continue;
-    wishes.push_back({LinkKind::pair, true, other});
-    wishes.push_back({LinkKind::pair, false, other});
-  }
-  return wishes;
+  return {{LinkKind::ring, true, next}, {LinkKind::ring, false, previous}};
 }
 
 void enter(LinkSet& links, const MadeLink& link) {
@@ -47,6 +39,22 @@ void enter(LinkSet& links, const MadeLink& link) {
   const auto at = static_cast<size_t>(position_of(peer, links.order));
   if (link.send) links.send[at] = link.send.get();
   if (link.receive) links.receive[at] = link.receive.get();
+}
+
+Result<bool> has_link(LinkSet& links, int position, bool outgoing) {
+  const auto at = static_cast<size_t>(position);
+  if (outgoing) {
+    SendPort*& port = links.send[at];
+    if (port == nullptr) {
+      RONDE_ASSIGN(port, links.pairs->send_to(links.order[at]));
+    }
+    return port != nullptr;
+  }
+  ReceivePort*& port = links.receive[at];
+  if (port == nullptr) {
+    RONDE_ASSIGN(port, links.pairs->receive_from(links.order[at]));
+  }
+  return port != nullptr;
 }
 
 }  // namespace ronde

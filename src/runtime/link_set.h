@@ -5,7 +5,7 @@
 
 #include "link/transport.h"
 #include "memory/reduce.h"
-#include "plan/choose.h"
+#include "runtime/pair_links.h"
 
 namespace ronde {
 
@@ -19,15 +19,19 @@ struct LinkSet {
   std::vector<uint32_t> received;       // by position
   std::vector<ReduceSource> sources;    // room for one step
   std::vector<const std::byte*> slots;  // by place in a step's `from`: payload that has arrived
+  PairLinks* pairs = nullptr;           // where links that are not there come from; null: all are there
 };
 
 // Without links. order: all ranks, by position.
 [[nodiscard]] LinkSet empty_link_set(std::vector<int> order, int rank);
 
-// Those of the ring; and for the star, where that was asked for, all that go to or come from its centre.
-[[nodiscard]] std::vector<LinkWish> links_wanted(const LinkSet& ring, plan::Algorithm requested);
+// Those of the ring, which are made in start-up.
+[[nodiscard]] std::vector<LinkWish> links_wanted(const LinkSet& ring);
 
 // The link, which must outlive the set, becomes one of it.
 void enter(LinkSet& links, const MadeLink& link);
+
+// Whether the link to or from a position is there; asks for it if it is not. An error: it cannot be made.
+Result<bool> has_link(LinkSet& links, int position, bool outgoing);
 
 }  // namespace ronde

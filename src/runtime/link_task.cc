@@ -38,6 +38,7 @@ LinkTask::LinkTask(const OperationContext& context, const OperationArgs& args, u
   std::fill(links_.sent.begin(), links_.sent.end(), 0);
   std::fill(links_.received.begin(), links_.received.end(), 0);
   load_step();
+  if (links_.pairs != nullptr) phase_ = Phase::links;
 }
 
 OperationProgress LinkTask::progress() const {
@@ -52,6 +53,7 @@ Progress LinkTask::advance() {
   for (;;) {
     Outcome outcome = Outcome::go_on;
     switch (phase_) {
+      case Phase::links: outcome = find_links(); break;
       case Phase::receive: outcome = receive(); break;
       case Phase::acquire: outcome = acquire(); break;
       case Phase::send: outcome = send(); break;
@@ -63,6 +65,30 @@ Progress LinkTask::advance() {
     }
     return outcome == Outcome::wait && moved ? Progress::moved : result_;
   }
+}
+
+// Asks for all links that the schedule uses, and waits until they are there.
+LinkTask::Outcome LinkTask::find_links() {
+  int missing = -1;
+  for (int number = 0; number < schedule_.steps() && !order_.done(); ++number) {
+    const LinkStep step = schedule_.step(number);
+    for (int i = 0; i < step.from.count + step.to.count; ++i) {
+      const bool outgoing = i >= step.from.count;
+      const int position = outgoing ? peer_at(step.to, i - step.from.count) : peer_at(step.from, i);
+      const Result<bool> here = has_link(links_, position, outgoing);
+      if (!here.ok()) {
+        result_ = blocked_on_broken_link(here.status());
+        return Outcome::wait;
+      }
+      if (!*here && missing < 0) missing = position;
+    }
+  }
+  if (missing >= 0) {  // named for those who ask why it takes long; whatever link comes next wakes this rank
+    result_ = blocked_on(waits_for_rank(links_.order[static_cast<size_t>(missing)]), false);
+    return Outcome::wait;
+  }
+  load_step();
+  return Outcome::go_on;
 }
 
 // Waits until a slice has come from each peer of the step.

@@ -50,10 +50,11 @@ class LinkTask final : public OperationTask {
  private:
   [[nodiscard]] OperationProgress progress() const override;
 
-  enum class Phase { receive, acquire, send, flush };
+  enum class Phase { links, receive, acquire, send, flush };
   enum class Outcome { go_on, wait, ended };
   enum class Content { input, partial, final };
 
+  Outcome find_links();
   Outcome receive();
   Outcome acquire();
   void compute();

@@ -1,6 +1,7 @@
 // Which transport joins each two ranks: the best that reaches both ways. Every rank computes the same from the same bytes.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,11 @@ namespace ronde {
 
 // By transport (best first) and rank: what a rank has reached. As bytes for the others.
 Bytes write_reach(const std::vector<std::vector<bool>>& reached);
+
+// The best transport that reaches both ways between two ranks, among those that are usable; nothing: there is none.
+// reached: what each rank has written, of which a TransportChoice was made. usable: by transport.
+std::optional<size_t> best_transport(const std::vector<Bytes>& reached, size_t a, size_t b,
+                                     const std::vector<bool>& usable);
 
 class TransportChoice {
  public:

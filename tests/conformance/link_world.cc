@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -37,8 +39,8 @@ std::vector<TransportUnderTest> with_faulty_variants(const TransportUnderTest& p
 }
 
 LinkWorld::LinkWorld(const TransportUnderTest& subject, int nranks)
-    : settings_(test_settings(subject.settings)), transport_(subject.make()) {
-  EndpointContext context{.nranks = nranks, .settings = &settings_};
+    : transport_(subject.make()) {
+  EndpointContext context{.nranks = nranks, .settings = test_settings(subject.settings), .loop = &loop_};
   context.job = require_value(random_number<uint64_t>());
   Result<Secret> secret = Secret::random();
   require(secret.status());
@@ -52,25 +54,14 @@ LinkWorld::LinkWorld(const TransportUnderTest& subject, int nranks)
     made.own.doorbell = require_value(Doorbell::create(&made.own.segment->words().sleep));
     facts.push_back(made.endpoint->facts());
   }
-  for (Rank& rank : ranks_) {
-    rank.peers.facts = facts;
-    rank.peers.settled.resize(facts.size());
-    for (int other = 0; other < nranks; ++other) rank.peers.local_index.push_back(other);
-  }
-  wish_for_all();
-}
-
-void LinkWorld::wish_for_all() {
-  const int n = nranks();
-  for (int rank = 0; rank < n; ++rank) {
-    std::vector<LinkWish>& wishes = ranks_[static_cast<size_t>(rank)].wishes;
-    wishes.push_back({LinkKind::ring, true, (rank + 1) % n});
-    wishes.push_back({LinkKind::ring, false, (rank + n - 1) % n});
-    for (int other = 0; other < n; ++other) {
-      if (other == rank) continue;
-      wishes.push_back({LinkKind::pair, true, other});
-      wishes.push_back({LinkKind::pair, false, other});
-    }
+  for (int rank = 0; rank < nranks; ++rank) {
+    Rank& self = (*this)[rank];
+    self.peers.facts = facts;
+    self.peers.settled.resize(facts.size());
+    self.peers.pairs.resize(facts.size(), true);
+    self.peers.pairs[static_cast<size_t>(rank)] = false;
+    for (int other = 0; other < nranks; ++other) self.peers.local_index.push_back(other);
+    self.wishes = {{LinkKind::ring, true, (rank + 1) % nranks}, {LinkKind::ring, false, (rank + nranks - 1) % nranks}};
   }
 }
 
@@ -83,6 +74,44 @@ Status LinkWorld::reach(int rank, Deadline deadline) {
 Status LinkWorld::connect(int rank, Deadline deadline) {
   Rank& self = (*this)[rank];
   RONDE_ASSIGN(self.links, self.endpoint->connect(self.wishes, self.peers, self.own, deadline));
+  self.made = self.wishes;
+  return {};
+}
+
+void LinkWorld::request(int rank, int peer, bool outgoing) {
+  Rank& self = (*this)[rank];
+  self.endpoint->request({LinkKind::pair, outgoing, peer}, &self.failed);
+}
+
+// As a task would: announces what it waits for, looks, sleeps.
+Status LinkWorld::await(int rank, int peer, bool outgoing, Deadline deadline) {
+  Rank& self = (*this)[rank];
+  const LinkWish wish{LinkKind::pair, outgoing, peer};
+  while (!deadline.passed()) {
+    self.own.doorbell->announce(waits_for_rank(peer));
+    std::optional<Result<MadeLink>> made = self.endpoint->take(wish);
+    if (!made) self.own.doorbell->sleep(deadline.poll_timeout(Clock::now(), 60'000));
+    self.own.doorbell->withdraw();
+    if (!made) continue;
+    RONDE_TRY(*made);
+    self.made.push_back(wish);
+    self.links.push_back(std::move(**made));
+    return {};
+  }
+  return {rondeTimedOut, fmt::format("rank {} has no link {} rank {}", rank, outgoing ? "to" : "from", peer)};
+}
+
+Status LinkWorld::connect_pairs(int rank) {
+  for (const bool outgoing : {true, false}) {
+    for (int peer = 0; peer < nranks(); ++peer) {
+      if (peer != rank) request(rank, peer, outgoing);
+    }
+  }
+  for (int peer = 0; peer < nranks(); ++peer) {
+    if (peer == rank) continue;
+    RONDE_TRY(await(rank, peer, true));
+    RONDE_TRY(await(rank, peer, false));
+  }
   return {};
 }
 
@@ -91,13 +120,14 @@ Status LinkWorld::reach_all() {
 }
 
 Status LinkWorld::connect_all() {
-  return first_failure(in_threads(nranks(), [this](int rank) { return connect(rank, Deadline::after(kTestLimit)); }));
+  RONDE_TRY(first_failure(in_threads(nranks(), [this](int rank) { return connect(rank, Deadline::after(kTestLimit)); })));
+  return first_failure(in_threads(nranks(), [this](int rank) { return connect_pairs(rank); }));
 }
 
 MadeLink& LinkWorld::find(int rank, const LinkWish& wish) {
   Rank& self = (*this)[rank];
-  for (size_t i = 0; i < self.wishes.size(); ++i) {
-    const LinkWish& one = self.wishes[i];
+  for (size_t i = 0; i < self.made.size(); ++i) {
+    const LinkWish& one = self.made[i];
     if (one.kind == wish.kind && one.outgoing == wish.outgoing && one.peer == wish.peer) return self.links.at(i);
   }
   std::abort();

@@ -2,6 +2,7 @@
 // itself in transports_under_test() and is linked with the suite.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,6 +13,8 @@
 #include "support/fault_transport.h"
 
 namespace ronde::testing {
+
+inline constexpr Milliseconds kTestLimit{8000};
 
 struct TransportUnderTest {
   std::string name;
@@ -36,11 +39,13 @@ class LinkWorld {
   LinkWorld(const TransportUnderTest& subject, int nranks);
 
   struct Rank {
+    OnceFlag failed;  // outlives the endpoint
     std::unique_ptr<Endpoint> endpoint;
     OwnMemory own;
     Peers peers;
     std::vector<bool> reached;
-    std::vector<LinkWish> wishes;
+    std::vector<LinkWish> wishes;  // of the ring
+    std::vector<LinkWish> made;    // beside links
     std::vector<MadeLink> links;
   };
 
@@ -54,17 +59,23 @@ class LinkWorld {
   Status reach_all();
   Status connect_all();
 
+  // One end of a pair link: asks for it, and adds it to the made links once it is there.
+  void request(int rank, int peer, bool outgoing);
+  Status await(int rank, int peer, bool outgoing, Deadline deadline = Deadline::after(kTestLimit));
+  // As when a communicator has failed.
+  void fail(int rank) { (*this)[rank].failed.set(); }
+
   // Of the made links.
   SendPort& sender(LinkKind kind, int from, int to);
   ReceivePort& receiver(LinkKind kind, int from, int to);
 
  private:
-  void wish_for_all();
+  Status connect_pairs(int rank);
   MadeLink& find(int rank, const LinkWish& wish);
 
-  Settings settings_;
+  EventLoop loop_;
   std::unique_ptr<Transport> transport_;
-  std::vector<Rank> ranks_;
+  std::deque<Rank> ranks_;
 };
 
 // One end of a link that a test drives by hand. They give up after some seconds.
@@ -73,7 +84,5 @@ Arrival receive_slice(ReceivePort& port, SendPort& other_end, const SliceHead& e
 
 // Bytes that tell where they stand.
 std::vector<std::byte> pattern(size_t bytes, uint32_t seed);
-
-inline constexpr Milliseconds kTestLimit{8000};
 
 }  // namespace ronde::testing

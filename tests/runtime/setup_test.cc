@@ -59,6 +59,8 @@ class FailingTransport final : public Transport {
       if (step_ == Step::connect) return Status(rondeSystemError, "planted");
       return inner_->connect(wishes, peers, own, deadline);
     }
+    void request(const LinkWish& wish, const OnceFlag* failed) override { inner_->request(wish, failed); }
+    std::optional<Result<MadeLink>> take(const LinkWish& wish) override { return inner_->take(wish); }
 
    private:
     std::unique_ptr<Endpoint> inner_;

@@ -271,26 +271,36 @@ class FaultEndpoint final : public Endpoint {
   Result<std::vector<MadeLink>> connect(std::span<const LinkWish> wishes, const Peers& peers, const OwnMemory& own,
                                         Deadline deadline) override {
     RONDE_ASSIGN(std::vector<MadeLink> links, inner_->connect(wishes, peers, own, deadline));
-    const auto mischief = std::make_shared<Mischief>(faults_, rank_, own.doorbell);
-    for (MadeLink& link : links) {
-      if (link.send) {
-        const int peer = link.send->peer();
-        const size_t bytes = link.send->slice_bytes();
-        auto wire = std::make_unique<FaultSender>(std::move(link.send), mischief);
-        link.send = std::make_unique<SendPort>(peer, bytes, std::move(wire));
-      } else {
-        const int peer = link.receive->peer();
-        auto wire = std::make_unique<FaultReceiver>(std::move(link.receive), mischief);
-        link.receive = std::make_unique<ReceivePort>(peer, std::move(wire));
-      }
-    }
+    mischief_ = std::make_shared<Mischief>(faults_, rank_, own.doorbell);
+    for (MadeLink& link : links) spoil(link);
     return links;
   }
 
+  void request(const LinkWish& wish, const OnceFlag* failed) override { inner_->request(wish, failed); }
+  std::optional<Result<MadeLink>> take(const LinkWish& wish) override {
+    std::optional<Result<MadeLink>> made = inner_->take(wish);
+    if (made && made->ok()) spoil(**made);
+    return made;
+  }
+
  private:
+  void spoil(MadeLink& link) const {
+    if (link.send) {
+      const int peer = link.send->peer();
+      const size_t bytes = link.send->slice_bytes();
+      auto wire = std::make_unique<FaultSender>(std::move(link.send), mischief_);
+      link.send = std::make_unique<SendPort>(peer, bytes, std::move(wire));
+    } else {
+      const int peer = link.receive->peer();
+      auto wire = std::make_unique<FaultReceiver>(std::move(link.receive), mischief_);
+      link.receive = std::make_unique<ReceivePort>(peer, std::move(wire));
+    }
+  }
+
   std::unique_ptr<Endpoint> inner_;
   Faults faults_;
   int rank_;
+  std::shared_ptr<Mischief> mischief_;  // since connect()
 };
 
 class FaultTransport final : public Transport {

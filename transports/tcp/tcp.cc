@@ -1,14 +1,12 @@
 #include "transports/tcp/tcp.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 
-#include <atomic>
-#include <map>
-#include <thread>
+#include <set>
 
 #include "base/authenticated_stream.h"
-#include "base/log.h"
+#include "transports/tcp/tcp_dialler.h"
+#include "transports/tcp/tcp_intake.h"
 #include "transports/tcp/tcp_receiver.h"
 #include "transports/tcp/tcp_sender.h"
 
@@ -16,13 +14,7 @@ namespace ronde {
 namespace {
 
 constexpr size_t kSliceBytes = 128 << 10;
-constexpr int kAcceptPollMs = 50;  // how often it is asked whether to stop
 constexpr size_t kMostAddresses = 64;
-
-// Names one connection between two ranks, in the claim's detail.
-constexpr uint32_t detail_of(LinkKind kind, int connection) {
-  return static_cast<uint32_t>(kind) << 16 | static_cast<uint32_t>(connection);
-}
 
 struct TcpFacts {
   std::vector<SocketAddress> addresses;
@@ -41,67 +33,19 @@ std::optional<TcpFacts> read_facts(ByteView bytes) {
   return facts;
 }
 
-// Takes in the data connections that others make, on a thread of its own, while this rank makes its own ones: both sides
-// have to answer each other.
-class Intake {
- public:
-  using Key = std::pair<int, uint32_t>;  // rank of the peer, detail
-
-  Intake(Acceptor acceptor, std::vector<Key> wanted, const EndpointContext& context, Deadline deadline)
-      : acceptor_(std::move(acceptor)), wanted_(std::move(wanted)), context_(context), deadline_(deadline) {
-    thread_ = std::thread([this] { run(); });
-  }
-  ~Intake() {
-    stop_.set();
-    if (thread_.joinable()) thread_.join();
-  }
-
-  // Waits for the thread. Names the first peer whose connection has not come.
-  Status finish(std::map<Key, Stream>& streams) {
-    thread_.join();
-    streams = std::move(streams_);
-    for (const Key& key : wanted_) {
-      if (!streams.contains(key)) {
-        return {rondeTimedOut, fmt::format("rank {} did not make its data connection in time", key.first)};
-      }
-    }
-    return {};
-  }
-
- private:
-  void run() {
-    while (streams_.size() < wanted_.size() && !deadline_.passed() && !stop_.is_set() && !context_.stopped()) {
-      pollfd ready{acceptor_.poll_fd(), POLLIN, 0};
-      ::poll(&ready, 1, kAcceptPollMs);
-      std::vector<Stream> proved;
-      acceptor_.advance(Clock::now(), proved);
-      for (Stream& stream : proved) take(std::move(stream));
-    }
-  }
-
-  void take(Stream stream) {
-    const Key key{static_cast<int>(stream.claim.client_rank), stream.claim.detail};
-    const bool meant =
-        stream.claim.role == Role::data && stream.claim.server_rank == static_cast<uint32_t>(context_.rank);
-    const bool wanted = std::find(wanted_.begin(), wanted_.end(), key) != wanted_.end();
-    if (meant && wanted) streams_.emplace(key, std::move(stream));
-  }
-
-  Acceptor acceptor_;
-  std::vector<Key> wanted_;
-  const EndpointContext& context_;
-  Deadline deadline_;
-  std::map<Key, Stream> streams_;
-  OnceFlag stop_;
-  std::thread thread_;
-};
-
 class TcpEndpoint final : public Endpoint {
  public:
   TcpEndpoint(const EndpointContext& context, std::vector<Listener> listeners, std::vector<SocketAddress> addresses)
       : context_(context), port_(listeners.front().port), addresses_(std::move(addresses)) {
     for (Listener& listener : listeners) listeners_.push_back(std::move(listener.fd));
   }
+  ~TcpEndpoint() override {
+    if (intake_ == nullptr) return;
+    context_.loop->remove(*intake_);
+    intake_->close();
+  }
+  TcpEndpoint(const TcpEndpoint&) = delete;
+  TcpEndpoint& operator=(const TcpEndpoint&) = delete;
 
   [[nodiscard]] Bytes facts() const override {
     Writer writer;
@@ -123,76 +67,130 @@ class TcpEndpoint final : public Endpoint {
 
   Result<std::vector<MadeLink>> connect(std::span<const LinkWish> wishes, const Peers& peers, const OwnMemory& own,
                                         Deadline deadline) override {
-    Intake intake(Acceptor(std::move(listeners_), context_.secret, context_.job), incoming_keys(wishes), context_,
-                  deadline);
+    own_ = own;
+    keep_facts(wishes, peers);
+    RONDE_TRY(take_in(wishes, peers));
     std::vector<MadeLink> links(wishes.size());
     for (size_t i = 0; i < wishes.size(); ++i) {
-      if (wishes[i].outgoing) RONDE_TRY(dial_link(wishes[i], peers, own, deadline, links[i]));
+      if (!wishes[i].outgoing) continue;
+      const DialOptions options{.deadline = deadline, .stop = context_.stop};
+      RONDE_ASSIGN(std::vector<Stream> streams, dial_all(wishes[i].peer, wishes[i].kind, options));
+      RONDE_ASSIGN(links[i], make_link(wishes[i], std::move(streams)));
     }
-    std::map<Intake::Key, Stream> streams;
-    RONDE_TRY(intake.finish(streams));
     for (size_t i = 0; i < wishes.size(); ++i) {
-      if (!wishes[i].outgoing) RONDE_TRY(take_link(wishes[i], streams, own, links[i]));
+      if (wishes[i].outgoing) continue;
+      auto streams = intake_->await(wishes[i].peer, wishes[i].kind, deadline, context_.stop);
+      if (!streams) {
+        return Status(rondeTimedOut,
+                      fmt::format("rank {} did not make its data connection in time", wishes[i].peer));
+      }
+      RONDE_ASSIGN(links[i], make_link(wishes[i], std::move(*streams)));
     }
     return links;
   }
 
- private:
-  [[nodiscard]] int connections() const { return static_cast<int>(context_.settings->tcp_connections); }
-
-  [[nodiscard]] std::vector<Intake::Key> incoming_keys(std::span<const LinkWish> wishes) const {
-    std::vector<Intake::Key> keys;
-    for (const LinkWish& wish : wishes) {
-      for (int i = 0; !wish.outgoing && i < connections(); ++i) keys.emplace_back(wish.peer, detail_of(wish.kind, i));
+  void request(const LinkWish& wish, const OnceFlag* failed) override {
+    if (!wish.outgoing) return;  // the peer dials
+    if (!dialler_) {
+      const auto dial = [this](int peer, const DialOptions& options) {
+        return dial_all(peer, LinkKind::pair, options);
+      };
+      dialler_.emplace(dial, own_);
     }
-    return keys;
+    dialler_->request(wish.peer, Deadline::after(std::chrono::seconds(context_.settings.init_timeout_s)), failed);
   }
 
-  Status dial_link(const LinkWish& wish, const Peers& peers, const OwnMemory& own, Deadline deadline, MadeLink& link) {
-    const auto facts = read_facts(peers.facts[static_cast<size_t>(wish.peer)]);
-    const std::string whom = fmt::format("rank {}", wish.peer);
-    if (!facts) return {rondeInternalError, fmt::format("{} sent addresses that cannot be read", whom)};
-    std::vector<Fd> fds;
+  std::optional<Result<MadeLink>> take(const LinkWish& wish) override {
+    if (!wish.outgoing) {
+      auto streams = intake_->take(wish.peer, wish.kind);
+      if (!streams) return std::nullopt;
+      return make_link(wish, std::move(*streams));
+    }
+    auto streams = dialler_->take(wish.peer);
+    if (!streams) return std::nullopt;
+    if (!streams->ok()) return streams->status();
+    return make_link(wish, std::move(**streams));
+  }
+
+ private:
+  [[nodiscard]] int connections() const { return static_cast<int>(context_.settings.tcp_connections); }
+
+  // Of those that this rank may dial.
+  void keep_facts(std::span<const LinkWish> wishes, const Peers& peers) {
+    facts_.resize(peers.facts.size());
+    for (size_t rank = 0; rank < peers.pairs.size(); ++rank) {
+      if (peers.pairs[rank]) facts_[rank] = peers.facts[rank];
+    }
+    for (const LinkWish& wish : wishes) facts_[static_cast<size_t>(wish.peer)] = peers.facts[static_cast<size_t>(wish.peer)];
+  }
+
+  // From here on others can connect.
+  Status take_in(std::span<const LinkWish> wishes, const Peers& peers) {
+    std::set<int> previous;
+    for (const LinkWish& wish : wishes) {
+      if (!wish.outgoing && wish.kind == LinkKind::ring) previous.insert(wish.peer);
+    }
+    const auto expects = [previous, pairs = peers.pairs, n = connections()](const TcpConnectionKey& key) {
+      for (int i = 0; i < n; ++i) {
+        if (key.detail == tcp_detail(LinkKind::ring, i)) return previous.contains(key.peer);
+        const auto peer = static_cast<size_t>(key.peer);
+        if (key.detail == tcp_detail(LinkKind::pair, i)) return peer < pairs.size() && pairs[peer];
+      }
+      return false;
+    };
+    auto intake = std::make_shared<TcpIntake>(Acceptor(std::move(listeners_), context_.secret, context_.job),
+                                              context_.rank, connections(), expects, own_);
+    RONDE_TRY(context_.loop->add(intake));
+    intake_ = std::move(intake);
+    return {};
+  }
+
+  // Also on the dialler's thread: changes nothing.
+  [[nodiscard]] Result<std::vector<Stream>> dial_all(int peer, LinkKind kind, const DialOptions& options) const {
+    const std::string whom = fmt::format("rank {}", peer);
+    const auto facts = read_facts(facts_[static_cast<size_t>(peer)]);
+    if (!facts) return Status(rondeInternalError, fmt::format("{} sent addresses that cannot be read", whom));
+    std::vector<Stream> streams;
     for (int i = 0; i < connections(); ++i) {
       const Claim claim{.job = context_.job,
                         .role = Role::data,
                         .client_rank = static_cast<uint32_t>(context_.rank),
-                        .server_rank = static_cast<uint32_t>(wish.peer),
-                        .detail = detail_of(wish.kind, i)};
-      RONDE_ASSIGN(Stream stream,
-                   dial(facts->addresses, context_.secret, claim, whom, {.deadline = deadline, .stop = context_.stop}));
-      RONDE_TRY(enter(stream, own, fds));
+                        .server_rank = static_cast<uint32_t>(peer),
+                        .detail = tcp_detail(kind, i)};
+      RONDE_ASSIGN(Stream stream, dial(facts->addresses, context_.secret, claim, whom, options));
+      streams.push_back(std::move(stream));
     }
-    const std::string peer = fmt::format("{} ({})", whom, peer_text(fds.front().get()));
-    link.send = std::make_unique<SendPort>(wish.peer, kSliceBytes,
-                                           std::make_unique<TcpSender>(std::move(fds), kSliceBytes, peer));
-    return {};
+    return streams;
   }
 
-  Status take_link(const LinkWish& wish, std::map<Intake::Key, Stream>& streams, const OwnMemory& own,
-                   MadeLink& link) const {
+  Result<MadeLink> make_link(const LinkWish& wish, std::vector<Stream> streams) const {
     std::vector<Fd> fds;
-    for (int i = 0; i < connections(); ++i) {
-      Stream& stream = streams.at({wish.peer, detail_of(wish.kind, i)});
-      RONDE_TRY(enter(stream, own, fds));
+    for (Stream& stream : streams) {
+      set_silent_limit(stream.fd.get(), std::chrono::seconds(context_.settings.silent_timeout_s));
+      RONDE_TRY(own_.doorbell->add_socket(stream.fd.get()));
+      fds.push_back(std::move(stream.fd));
     }
     const std::string peer = fmt::format("rank {} ({})", wish.peer, peer_text(fds.front().get()));
-    link.receive =
-        std::make_unique<ReceivePort>(wish.peer, std::make_unique<TcpReceiver>(std::move(fds), kSliceBytes, peer));
-    return {};
+    MadeLink link;
+    if (wish.outgoing) {
+      link.send = std::make_unique<SendPort>(wish.peer, kSliceBytes,
+                                             std::make_unique<TcpSender>(std::move(fds), kSliceBytes, peer));
+    } else {
+      link.receive =
+          std::make_unique<ReceivePort>(wish.peer, std::make_unique<TcpReceiver>(std::move(fds), kSliceBytes, peer));
+    }
+    return link;
   }
 
-  Status enter(Stream& stream, const OwnMemory& own, std::vector<Fd>& fds) const {
-    set_silent_limit(stream.fd.get(), std::chrono::seconds(context_.settings->silent_timeout_s));
-    RONDE_TRY(own.doorbell->add_socket(stream.fd.get()));
-    fds.push_back(std::move(stream.fd));
-    return {};
-  }
-
-  EndpointContext context_;
-  std::vector<Fd> listeners_;
+  const EndpointContext context_;
+  std::vector<Fd> listeners_;  // until connect()
   uint16_t port_;
   std::vector<SocketAddress> addresses_;
+  // Since connect().
+  OwnMemory own_;
+  std::vector<Bytes> facts_;  // by rank; empty where this rank never dials
+  std::shared_ptr<TcpIntake> intake_;
+  std::optional<TcpDialler> dialler_;  // since the first request for a sending end; last, as its thread uses the others
 };
 
 class TcpTransport final : public Transport {
@@ -201,7 +199,7 @@ class TcpTransport final : public Transport {
   [[nodiscard]] bool shares_memory() const override { return false; }
 
   Result<std::unique_ptr<Endpoint>> open(const EndpointContext& context) override {
-    const Settings& settings = *context.settings;
+    const Settings& settings = context.settings;
     const int family = family_by_name(settings.socket_family);
     RONDE_ASSIGN(std::vector<SocketAddress> addresses, local_addresses(settings.socket_ifname, family));
     if (addresses.size() > kMostAddresses) addresses.resize(kMostAddresses);
