@@ -60,7 +60,7 @@ struct Acceptor::Impl {
     paused_when_full = false;
   }
 
-  void advance(Time now, std::vector<Stream>& proved) {
+  void advance(Time now, std::vector<ProvedStream>& proved) {
     if (paused_until.passed(now)) resume();
     while (!pending.empty() && now - pending.begin()->second.opened >= kProofLimit)
       drop(pending.begin(), "it was silent", now);
@@ -75,7 +75,7 @@ struct Acceptor::Impl {
       if (events[i].data.u64 < listeners.size()) accept_or_wait(listeners[events[i].data.u64].get(), now, proved);
   }
 
-  void accept_or_wait(int listener, Time now, std::vector<Stream>& proved) {
+  void accept_or_wait(int listener, Time now, std::vector<ProvedStream>& proved) {
     try {
       accept_from(listener, now, proved);
     } catch (const std::bad_alloc&) {
@@ -83,7 +83,7 @@ struct Acceptor::Impl {
     }
   }
 
-  void accept_from(int listener, Time now, std::vector<Stream>& proved) {
+  void accept_from(int listener, Time now, std::vector<ProvedStream>& proved) {
     for (int i = 0; i < kAcceptsAtOnce; ++i) {
       const bool full = pending.size() >= kMostUnproved;
       if (full && now - pending.begin()->second.opened < kYoung) {
@@ -112,7 +112,7 @@ struct Acceptor::Impl {
     }
   }
 
-  void serve(uint64_t key, Time now, std::vector<Stream>& proved) {
+  void serve(uint64_t key, Time now, std::vector<ProvedStream>& proved) {
     const auto entry = pending.find(key);
     if (entry == pending.end()) return;
     try {
@@ -122,7 +122,7 @@ struct Acceptor::Impl {
     }
   }
 
-  void prove(std::map<uint64_t, Pending>::iterator entry, Time now, std::vector<Stream>& proved) {
+  void prove(std::map<uint64_t, Pending>::iterator entry, Time now, std::vector<ProvedStream>& proved) {
     const uint64_t key = entry->first;
     Pending& one = entry->second;
     while (one.proof.state() == ProofState::more) {
@@ -194,7 +194,7 @@ Acceptor& Acceptor::operator=(Acceptor&&) noexcept = default;
 
 int Acceptor::poll_fd() const { return impl_->epoll.get(); }
 
-void Acceptor::advance(Time now, std::vector<Stream>& proved) { impl_->advance(now, proved); }
+void Acceptor::advance(Time now, std::vector<ProvedStream>& proved) { impl_->advance(now, proved); }
 
 std::optional<std::string> Acceptor::take_outsider() { return std::exchange(impl_->outsider, std::nullopt); }
 

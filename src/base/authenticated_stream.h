@@ -14,8 +14,8 @@
 
 namespace ronde {
 
-// A proved connection: non-blocking, configured, no byte beyond the proof read.
-struct Stream {
+// A connection that is proved: non-blocking, configured, no byte beyond the proof read.
+struct ProvedStream {
   Fd fd;
   Claim claim;
   Key session_key{};
@@ -37,8 +37,8 @@ struct DialOptions {
 // A connection that is closed before the proof is tried again for about 3 s: a full acceptor does that.
 // rondePeerUnreachable when every address has failed (one that does not answer at all does so after 9 s), rondeTimedOut at
 // the deadline. The error lists each address with its reason. `whom` names the other side in it: "rank 3", "the root".
-Result<Stream> dial(const std::vector<SocketAddress>& addresses, const Secret& secret, const Claim& claim,
-                    std::string_view whom, const DialOptions& options);
+Result<ProvedStream> dial(const std::vector<SocketAddress>& addresses, const Secret& secret, const Claim& claim,
+                          std::string_view whom, const DialOptions& options);
 
 // Takes in connections on a listener. Not blocking: the owner polls poll_fd() and calls advance().
 // Bounds: at most 64 unproved connections at a time (the oldest gives way, once it is 100 ms old; further ones wait in the
@@ -54,7 +54,7 @@ class Acceptor {
   // One epoll descriptor that is readable when advance() has something to do.
   [[nodiscard]] int poll_fd() const;
   // Accepts, reads and answers what can be done without blocking; moves connections that are proved now to `proved`.
-  void advance(Time now, std::vector<Stream>& proved);
+  void advance(Time now, std::vector<ProvedStream>& proved);
   // The last connection of this library that did not know this job or its secret; nothing: none since the last call.
   [[nodiscard]] std::optional<std::string> take_outsider();
   // When advance() must be called even if nothing is readable.

@@ -91,7 +91,7 @@ class Dialler {
     }
   }
 
-  Stream take_winner() {
+  ProvedStream take_winner() {
     configure_tcp(winner_->fd.get());
     return {std::move(winner_->fd), claim_, winner_->proof->session_key()};
   }
@@ -272,8 +272,8 @@ std::string family_hint(const std::vector<SocketAddress>& addresses) {
 
 }  // namespace
 
-Result<Stream> dial(const std::vector<SocketAddress>& addresses, const Secret& secret, const Claim& claim,
-                    std::string_view whom, const DialOptions& options) {
+Result<ProvedStream> dial(const std::vector<SocketAddress>& addresses, const Secret& secret, const Claim& claim,
+                          std::string_view whom, const DialOptions& options) {
   const Time start = Clock::now();
   Dialler dialler(addresses, secret, claim, options);
   RONDE_ASSIGN(const bool proved, dialler.run());

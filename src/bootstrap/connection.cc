@@ -43,7 +43,8 @@ Status ended(int error_number) {
 
 }  // namespace
 
-Connection::Connection(Stream stream, Direction sends, size_t most_received_bytes, std::chrono::seconds silent_limit)
+Connection::Connection(ProvedStream stream, Direction sends, size_t most_received_bytes,
+                       std::chrono::seconds silent_limit)
     : fd_(std::move(stream.fd)),
       peer_(peer_text(fd_.get())),
       sealer_(stream.session_key, sends),

@@ -17,7 +17,7 @@ namespace ronde {
 class Connection {
  public:
   // silent_limit: without any sign of the other host, idle or not.
-  Connection(Stream stream, Direction sends, size_t most_received_bytes, std::chrono::seconds silent_limit);
+  Connection(ProvedStream stream, Direction sends, size_t most_received_bytes, std::chrono::seconds silent_limit);
 
   [[nodiscard]] int fd() const { return fd_.get(); }
   [[nodiscard]] const std::string& peer() const { return peer_; }  // "10.0.0.1:4711"

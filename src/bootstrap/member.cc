@@ -263,8 +263,8 @@ std::string_view unreachable_hint(const UniqueId& id) {
          "address of it leads there (RONDE_SOCKET_IFNAME, RONDE_SOCKET_FAMILY)";
 }
 
-Result<std::shared_ptr<MemberSource>> make_source(Stream stream, const JoinMessage& join_message, const UniqueId& id,
-                                                  const RendezvousOptions& options) {
+Result<std::shared_ptr<MemberSource>> make_source(ProvedStream stream, const JoinMessage& join_message,
+                                                  const UniqueId& id, const RendezvousOptions& options) {
   Fd epoll = Fd::make([] { return ::epoll_create1(EPOLL_CLOEXEC); });
   if (!epoll.valid()) return system_error("no epoll descriptor for the rendezvous", errno);
   Fd wakeup = Fd::make([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
@@ -297,7 +297,7 @@ Result<std::unique_ptr<Rendezvous>> join(EventLoop& loop, const UniqueId& id, in
   last_word.stop = nullptr;
 
   for (int attempt = 0;; ++attempt) {
-    Result<Stream> stream = dial(addresses_of(id), id.secret, claim, whom, dialling);
+    Result<ProvedStream> stream = dial(addresses_of(id), id.secret, claim, whom, dialling);
     // The others wait for this rank: they have to learn that it will not come.
     if (!stream.ok() && options.stop != nullptr && options.stop->is_set()) {
       last_word.deadline = deadline.earlier(Deadline::after(kLastWord));

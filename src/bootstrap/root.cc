@@ -83,7 +83,7 @@ class Root final : public EventSource {
   }
 
   void take_in(Time now) {
-    std::vector<Stream> proved;
+    std::vector<ProvedStream> proved;
     acceptor_->advance(now, proved);
     const std::optional<std::string> outsider = acceptor_->take_outsider();
     if (outsider && secret_is_given_ && !std::exchange(told_outsider_, true))
@@ -91,7 +91,7 @@ class Root final : public EventSource {
           "a connection from {} does not have the secret of this job: if it is a rank of this job, its "
           "RONDE_SECRET_FILE or the port of the meeting point differs from this rank's",
           *outsider);
-    for (Stream& stream : proved) {
+    for (ProvedStream& stream : proved) {
       const ConnectionId key = next_key_++;
       const Claim claim = stream.claim;
       const auto [entry, added] = peers_.try_emplace(

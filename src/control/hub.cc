@@ -153,8 +153,8 @@ Status ControlHub::dial_peer(uint32_t rank, uint32_t peer, Deadline deadline, co
   claim.client_rank = rank;
   claim.server_rank = peer;
   // Not changed any more once a rank connects.
-  RONDE_ASSIGN(Stream stream, dial(peers_[peer].addresses, secret_, claim, fmt::format("rank {}", peer),
-                                   {.deadline = deadline, .stop = stop}));
+  RONDE_ASSIGN(ProvedStream stream, dial(peers_[peer].addresses, secret_, claim, fmt::format("rank {}", peer),
+                                         {.deadline = deadline, .stop = stop}));
   const std::scoped_lock lock(mutex_);
   enter_link({rank, peer}, std::move(stream), Direction::to_server);
   return {};
@@ -182,7 +182,7 @@ void ControlHub::close_listener_if_done() {
 }
 
 // With the mutex.
-void ControlHub::enter_link(LinkKey key, Stream stream, Direction sends) {
+void ControlHub::enter_link(LinkKey key, ProvedStream stream, Direction sends) {
   Member* member = find(key.first);
   const auto [entry, is_new] =
       links_.try_emplace(key, std::move(stream), sends, most_control_bytes(nranks_), silent_timeout_);

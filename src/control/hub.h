@@ -65,7 +65,7 @@ class ControlHub final : public EventSource {
     std::function<void(uint32_t)> on_loss;  // beside the watcher
   };
   struct Link {
-    Link(Stream stream, Direction sends, size_t most_bytes, std::chrono::seconds silent_timeout)
+    Link(ProvedStream stream, Direction sends, size_t most_bytes, std::chrono::seconds silent_timeout)
         : connection(std::move(stream), sends, most_bytes, silent_timeout) {}
     Connection connection;
     bool watches_output = false;
@@ -104,7 +104,7 @@ class ControlHub final : public EventSource {
 
   // All of these with the mutex.
   void control(int operation, int fd, uint64_t key, uint32_t events) const;
-  void enter_link(LinkKey key, Stream stream, Direction sends);
+  void enter_link(LinkKey key, ProvedStream stream, Direction sends);
   void take_in(Time now);
   void serve_ready(Time now);
   void read(LinkKey key, Link& link, Time now);

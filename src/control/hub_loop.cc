@@ -45,9 +45,9 @@ void ControlHub::control(int operation, int fd, uint64_t key, uint32_t events) c
 }
 
 void ControlHub::take_in(Time now) {
-  std::vector<Stream> proved;
+  std::vector<ProvedStream> proved;
   acceptor_->advance(now, proved);
-  for (Stream& stream : proved) {
+  for (ProvedStream& stream : proved) {
     const uint32_t peer = stream.claim.client_rank;
     const uint32_t rank = stream.claim.server_rank;
     const std::vector<uint32_t> neighbours =

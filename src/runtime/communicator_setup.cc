@@ -131,9 +131,8 @@ class Setup {
   // Transports that the settings allow; one that cannot be opened is left out.
   Status open_endpoints() {
     const Settings& settings = parts_.options.settings;
-    const EndpointContext context{
-        parts_.options.job, parts_.options.secret, parts_.options.rank,  parts_.options.nranks,
-        settings,           &process_.loop(),      &elsewhere_->flag()};
+    const EndpointContext context{parts_.options.job, parts_.options.secret, parts_.options.rank, parts_.options.nranks,
+                                  settings,           &process_.loop(),      &elsewhere_->flag()};
     endpoints_.resize(transports_.size());
     settled_.resize(nranks());
     for (size_t i = 0; i < transports_.size(); ++i) {

@@ -33,7 +33,8 @@ class PairLinks {
   void for_each(Use use) const {
     for (size_t rank = 0; rank < ends_.size(); ++rank) {
       if (ends_[rank] == nullptr) continue;
-      for (const End* end : {&ends_[rank]->out, &ends_[rank]->in}) use(ways_.names[ways_.transport_of[rank]], end->link);
+      for (const End* end : {&ends_[rank]->out, &ends_[rank]->in})
+        use(ways_.names[ways_.transport_of[rank]], end->link);
     }
   }
 

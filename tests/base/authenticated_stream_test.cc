@@ -42,7 +42,7 @@ class Server {
   }
   [[nodiscard]] SocketAddress address() const { return loopback(port_); }
   [[nodiscard]] int proved() const { return proved_count_; }
-  std::vector<Stream> streams;  // after stop()
+  std::vector<ProvedStream> streams;  // after stop()
 
  private:
   explicit Server(Listener listener)
@@ -69,7 +69,7 @@ Fd connect_blocking(const SocketAddress& address) {
   return fd;
 }
 
-Result<Stream> dial_one(const SocketAddress& address, uint32_t rank, Milliseconds limit, int secret = 1) {
+Result<ProvedStream> dial_one(const SocketAddress& address, uint32_t rank, Milliseconds limit, int secret = 1) {
   return dial({address}, secret_of(secret), claim_of(rank), "rank 9", {.deadline = Deadline::after(limit)});
 }
 
@@ -87,9 +87,9 @@ bool closed_within(int fd, Milliseconds limit) {
 
 TEST_CASE("Dialled connections are proved on both sides") {
   Server server;
-  std::vector<Stream> dialled;
+  std::vector<ProvedStream> dialled;
   for (uint32_t rank = 0; rank < 5; ++rank) {
-    Result<Stream> stream = dial_one(server.address(), rank, Milliseconds(2000));
+    Result<ProvedStream> stream = dial_one(server.address(), rank, Milliseconds(2000));
     REQUIRE(stream.ok());
     CHECK(send(stream->fd.get(), "x", 1, MSG_NOSIGNAL) == 1);
     dialled.push_back(std::move(*stream));
@@ -112,7 +112,7 @@ TEST_CASE("Several addresses that lead to one place: one connection is taken in,
   REQUIRE(listener.ok());
   const SocketAddress address = loopback(listener->port);
   Acceptor acceptor(std::move(listener->fd), secret_of(1), 42);
-  std::vector<Stream> taken;
+  std::vector<ProvedStream> taken;
   std::atomic<bool> done = false;
   // Busy until attempts at all addresses are under way (each starts 250 ms after the one before).
   std::thread server([&] {
@@ -136,7 +136,7 @@ TEST_CASE("A connection that is dropped after the proof was sent is dialled agai
   Result<Listener> listener = listen_tcp(loopback(0), 0);
   REQUIRE(listener.ok());
   std::atomic<int> dropped = 0;
-  std::vector<Stream> taken;
+  std::vector<ProvedStream> taken;
   std::thread server([&, fd = std::move(listener->fd)]() mutable {
     // As an acceptor does that is overloaded: it answers the first hello, and then gives the connection up.
     pollfd polled{fd.get(), POLLIN, 0};
@@ -198,7 +198,7 @@ TEST_CASE("A refused connection is tried again where that was asked for") {
     Result<Listener> again = listen_tcp(loopback(0), port);
     if (!again.ok()) return;
     Acceptor acceptor(std::move(again->fd), secret_of(1), 42);
-    std::vector<Stream> proved;
+    std::vector<ProvedStream> proved;
     while (!done) {
       acceptor.advance(Clock::now(), proved);
       std::this_thread::sleep_for(Milliseconds(5));
@@ -261,9 +261,9 @@ TEST_CASE("case_23_strangers: silent, garbage, HTTP and closing connections do n
   });
   const Time start = Clock::now();
   int in = 0;
-  std::vector<Stream> kept;
+  std::vector<ProvedStream> kept;
   for (uint32_t rank = 0; rank < 8; ++rank) {
-    Result<Stream> stream = dial_one(server.address(), rank, Milliseconds(4500));
+    Result<ProvedStream> stream = dial_one(server.address(), rank, Milliseconds(4500));
     if (!stream.ok()) continue;
     ++in;
     kept.push_back(std::move(*stream));
@@ -280,7 +280,7 @@ TEST_CASE("case_24_strangers_cost_nothing: garbage is dropped at once, a slow on
   Result<Listener> listener = listen_tcp(loopback(0), 0);
   const SocketAddress address = loopback(listener->port);
   Acceptor acceptor(std::move(listener->fd), secret_of(1), 42);
-  std::vector<Stream> proved;
+  std::vector<ProvedStream> proved;
   const Fd garbage = connect_blocking(address);
   const Fd silent = connect_blocking(address);
   REQUIRE(send(garbage.get(), "\xff\xff\xff\xff", 4, MSG_NOSIGNAL) == 4);
@@ -299,7 +299,7 @@ TEST_CASE("case_24_half_open: not more than 64 unproved connections are held; th
   Result<Listener> listener = listen_tcp(loopback(0), 0);
   const SocketAddress address = loopback(listener->port);
   Acceptor acceptor(std::move(listener->fd), secret_of(1), 42);
-  std::vector<Stream> proved;
+  std::vector<ProvedStream> proved;
   std::vector<Fd> silent;
   for (int i = 0; i < 70; ++i) silent.push_back(connect_blocking(address));
   const Time now = Clock::now();

@@ -38,8 +38,7 @@ std::vector<TransportUnderTest> with_faulty_variants(const TransportUnderTest& p
           faulty(plain, "late, split and reordered", {.seed = 13, .delays = 2, .splits = true, .reorders = true})};
 }
 
-LinkWorld::LinkWorld(const TransportUnderTest& subject, int nranks)
-    : transport_(subject.make()) {
+LinkWorld::LinkWorld(const TransportUnderTest& subject, int nranks) : transport_(subject.make()) {
   EndpointContext context{.nranks = nranks, .settings = test_settings(subject.settings), .loop = &loop_};
   context.job = require_value(random_number<uint64_t>());
   Result<Secret> secret = Secret::random();
@@ -120,7 +119,8 @@ Status LinkWorld::reach_all() {
 }
 
 Status LinkWorld::connect_all() {
-  RONDE_TRY(first_failure(in_threads(nranks(), [this](int rank) { return connect(rank, Deadline::after(kTestLimit)); })));
+  RONDE_TRY(
+      first_failure(in_threads(nranks(), [this](int rank) { return connect(rank, Deadline::after(kTestLimit)); })));
   return first_failure(in_threads(nranks(), [this](int rank) { return connect_pairs(rank); }));
 }
 

@@ -74,15 +74,14 @@ class TcpEndpoint final : public Endpoint {
     for (size_t i = 0; i < wishes.size(); ++i) {
       if (!wishes[i].outgoing) continue;
       const DialOptions options{.deadline = deadline, .stop = context_.stop};
-      RONDE_ASSIGN(std::vector<Stream> streams, dial_all(wishes[i].peer, wishes[i].kind, options));
+      RONDE_ASSIGN(std::vector<ProvedStream> streams, dial_all(wishes[i].peer, wishes[i].kind, options));
       RONDE_ASSIGN(links[i], make_link(wishes[i], std::move(streams)));
     }
     for (size_t i = 0; i < wishes.size(); ++i) {
       if (wishes[i].outgoing) continue;
       auto streams = intake_->await(wishes[i].peer, wishes[i].kind, deadline, context_.stop);
       if (!streams) {
-        return Status(rondeTimedOut,
-                      fmt::format("rank {} did not make its data connection in time", wishes[i].peer));
+        return Status(rondeTimedOut, fmt::format("rank {} did not make its data connection in time", wishes[i].peer));
       }
       RONDE_ASSIGN(links[i], make_link(wishes[i], std::move(*streams)));
     }
@@ -121,7 +120,8 @@ class TcpEndpoint final : public Endpoint {
     for (size_t rank = 0; rank < peers.pairs.size(); ++rank) {
       if (peers.pairs[rank]) facts_[rank] = peers.facts[rank];
     }
-    for (const LinkWish& wish : wishes) facts_[static_cast<size_t>(wish.peer)] = peers.facts[static_cast<size_t>(wish.peer)];
+    for (const LinkWish& wish : wishes)
+      facts_[static_cast<size_t>(wish.peer)] = peers.facts[static_cast<size_t>(wish.peer)];
   }
 
   // From here on others can connect.
@@ -146,26 +146,26 @@ class TcpEndpoint final : public Endpoint {
   }
 
   // Also on the dialler's thread: changes nothing.
-  [[nodiscard]] Result<std::vector<Stream>> dial_all(int peer, LinkKind kind, const DialOptions& options) const {
+  [[nodiscard]] Result<std::vector<ProvedStream>> dial_all(int peer, LinkKind kind, const DialOptions& options) const {
     const std::string whom = fmt::format("rank {}", peer);
     const auto facts = read_facts(facts_[static_cast<size_t>(peer)]);
     if (!facts) return Status(rondeInternalError, fmt::format("{} sent addresses that cannot be read", whom));
-    std::vector<Stream> streams;
+    std::vector<ProvedStream> streams;
     for (int i = 0; i < connections(); ++i) {
       const Claim claim{.job = context_.job,
                         .role = Role::data,
                         .client_rank = static_cast<uint32_t>(context_.rank),
                         .server_rank = static_cast<uint32_t>(peer),
                         .detail = tcp_detail(kind, i)};
-      RONDE_ASSIGN(Stream stream, dial(facts->addresses, context_.secret, claim, whom, options));
+      RONDE_ASSIGN(ProvedStream stream, dial(facts->addresses, context_.secret, claim, whom, options));
       streams.push_back(std::move(stream));
     }
     return streams;
   }
 
-  Result<MadeLink> make_link(const LinkWish& wish, std::vector<Stream> streams) const {
+  Result<MadeLink> make_link(const LinkWish& wish, std::vector<ProvedStream> streams) const {
     std::vector<Fd> fds;
-    for (Stream& stream : streams) {
+    for (ProvedStream& stream : streams) {
       set_silent_limit(stream.fd.get(), std::chrono::seconds(context_.settings.silent_timeout_s));
       RONDE_TRY(own_.doorbell->add_socket(stream.fd.get()));
       fds.push_back(std::move(stream.fd));

@@ -33,14 +33,14 @@ Status TcpDialler::start_thread() {
     const BlockAllSignals block;
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error& error) {
-    return {rondeSystemError, fmt::format("cannot start the thread that connects to other ranks: {} (ulimit -u)",
-                                          error.what())};
+    return {rondeSystemError,
+            fmt::format("cannot start the thread that connects to other ranks: {} (ulimit -u)", error.what())};
   }
   running_ = true;
   return {};
 }
 
-std::optional<Result<std::vector<Stream>>> TcpDialler::take(int peer) {
+std::optional<Result<std::vector<ProvedStream>>> TcpDialler::take(int peer) {
   const std::scoped_lock lock(mutex_);
   const auto found = outcomes_.find(peer);
   if (found == outcomes_.end() || !found->second) return std::nullopt;
@@ -54,7 +54,7 @@ void TcpDialler::run() {
     const Request request = queue_.front();
     queue_.pop_front();
     lock.unlock();
-    Result<std::vector<Stream>> result = dial(request);
+    Result<std::vector<ProvedStream>> result = dial(request);
     lock.lock();
     *request.outcome = std::move(result);
     lock.unlock();
@@ -64,7 +64,7 @@ void TcpDialler::run() {
   running_ = false;
 }
 
-Result<std::vector<Stream>> TcpDialler::dial(const Request& request) const {
+Result<std::vector<ProvedStream>> TcpDialler::dial(const Request& request) const {
   try {
     return dial_(request.peer, {.deadline = request.deadline, .stop = request.failed, .stop_too = &stop_});
   } catch (const std::exception& error) {

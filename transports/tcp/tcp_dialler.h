@@ -18,7 +18,7 @@ namespace ronde {
 class TcpDialler {
  public:
   // All connections of a link to a peer. Blocks; called on the thread.
-  using Dial = std::function<Result<std::vector<Stream>>(int peer, const DialOptions& options)>;
+  using Dial = std::function<Result<std::vector<ProvedStream>>(int peer, const DialOptions& options)>;
 
   TcpDialler(Dial dial, OwnMemory own) : dial_(std::move(dial)), own_(std::move(own)) {}
   // Gives up what is on its way, and waits for the thread.
@@ -28,10 +28,10 @@ class TcpDialler {
 
   // Both by the thread that drives the communicator; see Endpoint::request and take.
   void request(int peer, Deadline deadline, const OnceFlag* failed);
-  std::optional<Result<std::vector<Stream>>> take(int peer);
+  std::optional<Result<std::vector<ProvedStream>>> take(int peer);
 
  private:
-  using Outcome = std::optional<Result<std::vector<Stream>>>;
+  using Outcome = std::optional<Result<std::vector<ProvedStream>>>;
   struct Request {
     int peer;
     Deadline deadline;
@@ -41,7 +41,7 @@ class TcpDialler {
 
   Status start_thread();
   void run();
-  [[nodiscard]] Result<std::vector<Stream>> dial(const Request& request) const;
+  [[nodiscard]] Result<std::vector<ProvedStream>> dial(const Request& request) const;
 
   const Dial dial_;
   const OwnMemory own_;

@@ -9,8 +9,8 @@ constexpr Milliseconds kStopPoll{50};  // how often a wait asks whether to stop
 
 }  // namespace
 
-TcpIntake::TcpIntake(Acceptor acceptor, int rank, int connections,
-                     std::function<bool(const TcpConnectionKey&)> expects, OwnMemory own)
+TcpIntake::TcpIntake(Acceptor acceptor, int rank, int connections, std::function<bool(const TcpConnectionKey&)> expects,
+                     OwnMemory own)
     : acceptor_(std::move(acceptor)),
       rank_(rank),
       connections_(connections),
@@ -18,16 +18,16 @@ TcpIntake::TcpIntake(Acceptor acceptor, int rank, int connections,
       own_(std::move(own)) {}
 
 bool TcpIntake::advance(Time now) {
-  std::vector<Stream> proved;
+  std::vector<ProvedStream> proved;
   acceptor_->advance(now, proved);
   if (proved.empty()) return true;
-  for (Stream& stream : proved) keep(std::move(stream));
+  for (ProvedStream& stream : proved) keep(std::move(stream));
   changed_.notify_all();
   own_.doorbell->wake();
   return true;
 }
 
-void TcpIntake::keep(Stream stream) {
+void TcpIntake::keep(ProvedStream stream) {
   const Claim& claim = stream.claim;
   const TcpConnectionKey key{static_cast<int>(claim.client_rank), claim.detail};
   const bool meant = claim.role == Role::data && claim.server_rank == static_cast<uint32_t>(rank_) && expects_(key);
@@ -43,13 +43,14 @@ void TcpIntake::keep(Stream stream) {
             peer_text(stream.fd.get()), meant ? "that link stands already" : "no such link can be");
 }
 
-std::optional<std::vector<Stream>> TcpIntake::take(int peer, LinkKind kind) {
+std::optional<std::vector<ProvedStream>> TcpIntake::take(int peer, LinkKind kind) {
   const std::scoped_lock lock(mutex_);
   if (!complete(peer, kind)) return std::nullopt;
   return take_all(peer, kind);
 }
 
-std::optional<std::vector<Stream>> TcpIntake::await(int peer, LinkKind kind, Deadline deadline, const OnceFlag* stop) {
+std::optional<std::vector<ProvedStream>> TcpIntake::await(int peer, LinkKind kind, Deadline deadline,
+                                                          const OnceFlag* stop) {
   std::unique_lock lock(mutex_);
   while (!complete(peer, kind)) {
     if (deadline.passed() || (stop != nullptr && stop->is_set())) return std::nullopt;
@@ -66,8 +67,8 @@ bool TcpIntake::complete(int peer, LinkKind kind) const {
   return here == connections_;
 }
 
-std::vector<Stream> TcpIntake::take_all(int peer, LinkKind kind) {
-  std::vector<Stream> streams;
+std::vector<ProvedStream> TcpIntake::take_all(int peer, LinkKind kind) {
+  std::vector<ProvedStream> streams;
   for (int i = 0; i < connections_; ++i) {
     const TcpConnectionKey key{peer, tcp_detail(kind, i)};
     streams.push_back(std::move(here_.extract(key).mapped()));

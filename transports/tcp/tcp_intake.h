@@ -39,17 +39,17 @@ class TcpIntake final : public EventSource {
   [[nodiscard]] Deadline next_deadline() const override { return acceptor_->next_deadline(); }
 
   // Any thread. The connections of a link from a peer, once; nothing until all are here.
-  std::optional<std::vector<Stream>> take(int peer, LinkKind kind);
+  std::optional<std::vector<ProvedStream>> take(int peer, LinkKind kind);
   // Blocks until they are here; nothing when the deadline has passed or `stop` (may be null) is set.
-  std::optional<std::vector<Stream>> await(int peer, LinkKind kind, Deadline deadline, const OnceFlag* stop);
+  std::optional<std::vector<ProvedStream>> await(int peer, LinkKind kind, Deadline deadline, const OnceFlag* stop);
 
   // After it has left the loop: closes all that nobody has asked for, the listeners, too.
   void close();
 
  private:
-  void keep(Stream stream);
+  void keep(ProvedStream stream);
   [[nodiscard]] bool complete(int peer, LinkKind kind) const;
-  std::vector<Stream> take_all(int peer, LinkKind kind);
+  std::vector<ProvedStream> take_all(int peer, LinkKind kind);
 
   std::optional<Acceptor> acceptor_;  // of the loop's thread
   const int rank_;
@@ -59,7 +59,7 @@ class TcpIntake final : public EventSource {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<TcpConnectionKey, Stream> here_;
+  std::map<TcpConnectionKey, ProvedStream> here_;
   std::set<TcpConnectionKey> taken_;
 };
 
