@@ -40,10 +40,10 @@ std::vector<TransportUnderTest> with_faulty_variants(const TransportUnderTest& p
 
 LinkWorld::LinkWorld(const TransportUnderTest& subject, int nranks) : transport_(subject.make()) {
   EndpointContext context{.nranks = nranks, .settings = test_settings(subject.settings), .loop = &loop_};
-  context.job = require_value(random_number<uint64_t>());
+  context.job = job_ = require_value(random_number<uint64_t>());
   Result<Secret> secret = Secret::random();
   require(secret.status());
-  context.secret = *secret;
+  context.secret = secret_ = *secret;
   std::vector<Bytes> facts;
   for (int rank = 0; rank < nranks; ++rank) {
     context.rank = rank;

@@ -52,6 +52,8 @@ class LinkWorld {
   [[nodiscard]] int nranks() const { return static_cast<int>(ranks_.size()); }
   Rank& operator[](int rank) { return ranks_[static_cast<size_t>(rank)]; }
   Transport& transport() { return *transport_; }
+  [[nodiscard]] uint64_t job() const { return job_; }
+  [[nodiscard]] const Secret& secret() const { return secret_; }
 
   Status reach(int rank, Deadline deadline);
   Status connect(int rank, Deadline deadline);
@@ -74,6 +76,8 @@ class LinkWorld {
   MadeLink& find(int rank, const LinkWish& wish);
 
   EventLoop loop_;
+  uint64_t job_ = 0;
+  Secret secret_;
   std::unique_ptr<Transport> transport_;
   std::deque<Rank> ranks_;
 };
