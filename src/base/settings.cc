@@ -84,7 +84,7 @@ const std::array kTable = {
         1,
         16,
         true},
-    Row{{"RONDE_INIT_TIMEOUT", "300", "1 to 86400", "Seconds that start-up may take."},
+    Row{{"RONDE_INIT_TIMEOUT", "300", "1 to 86400", "Seconds that start-up may take, and each connection made later."},
         &Settings::init_timeout_s,
         "",
         1,

@@ -107,10 +107,10 @@ class Endpoint {
   virtual Result<std::vector<MadeLink>> connect(std::span<const LinkWish> wishes, const Peers& peers,
                                                 const OwnMemory& own, Deadline deadline) = 0;
 
-  // Asks for this rank's end of a pair link with one of peers.pairs; each end at most once. Does not block: the end is made
-  // meanwhile, whatever threads of this process that takes, and the own doorbell is woken when it is there or has failed. Of
-  // the peer it needs a process that lives, for a receiving end also that the peer asks for its sending one. Once `failed`
-  // is set, and when the endpoint goes, the making ends within 100 ms; the flag outlives the endpoint.
+  // Asks for this rank's end of a pair link with one of peers.pairs; each end at most once. Does not block: the end is there
+  // at once, or is made on other threads of this process; then the own doorbell is woken when it is there or has failed. Of
+  // the peer a sending end needs no more than a process that runs, a receiving one also that the peer asks for its end. Once
+  // `failed` is set, and when the endpoint goes, the making ends within 100 ms; the flag outlives the endpoint.
   virtual void request(const LinkWish& wish, const OnceFlag* failed) = 0;
 
   // What was asked for, once: nothing while it is being made, else the link, or why there is none. Does not block. Errors

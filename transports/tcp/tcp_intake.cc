@@ -81,6 +81,7 @@ void TcpIntake::close() {
   acceptor_.reset();
   const std::scoped_lock lock(mutex_);
   here_.clear();
+  own_ = {};
 }
 
 }  // namespace ronde

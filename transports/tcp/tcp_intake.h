@@ -43,7 +43,7 @@ class TcpIntake final : public EventSource {
   // Blocks until they are here; nothing when the deadline has passed or `stop` (may be null) is set.
   std::optional<std::vector<ProvedStream>> await(int peer, LinkKind kind, Deadline deadline, const OnceFlag* stop);
 
-  // After it has left the loop: closes all that nobody has asked for, the listeners, too.
+  // After it has left the loop, which may hold it a moment longer: closes all that nobody has asked for, and the listeners.
   void close();
 
  private:
