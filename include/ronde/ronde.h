@@ -378,15 +378,90 @@ RONDE_API rondeResult_t rondeGroupEnd(void);
 
 /* ---- Collectives ------------------------------------------------------------------------------------------------ */
 
-/* Reduces count elements over all ranks and leaves the same result on every rank.
+/* Rules for all of them; n is the number of ranks, elements are of type datatype.
  *
- * sendbuff, recvbuff: count elements each, of any alignment. Equal pointers: in place. Any other overlap is refused
- * with rondeInvalidArgument and nothing is written. count 0 is a right call that all ranks must make; the pointers may
- * then be NULL. Any count is allowed, also above 2^31.
- * On an error that concerns all ranks (rondeRemoteError, 100 and above) the content of recvbuff is undefined; nothing
- * outside of it was touched. */
+ * Buffers may have any alignment. In place is said with each function; any other overlap of the two buffers is refused
+ * (rondeInvalidArgument) and nothing is written. A rank without elements may pass NULL. Zero elements are a right call that
+ * all ranks must make. Any count is allowed, also above 2^31.
+ * Errors: rondeInvalidArgument (comm, stream, datatype, op, root, a buffer that is NULL, buffers that overlap, more elements
+ * than memory can hold: this call has no effect, see 6 above), rondeInvalidUsage (finalized), rondeInProgress (not ready
+ * yet), and those that concern all ranks: rondeMismatch, rondeRemoteError, rondePeerLost, rondePeerUnreachable, rondeAborted,
+ * rondeTimedOut, rondeRevoked. After one of these the content of recvbuff is undefined; nothing outside of it was touched.
+ * A rank whose part in a collective with a root had ended before the error learns it from its next call.
+ *
+ * The functions that end in V take blocks of different sizes: counts and displs are arrays of n elements, in rank order, that
+ * are read before the call returns; displs[r] is where the block of rank r begins, in elements; displs NULL: one block behind
+ * the other. Blocks of a receive buffer must not overlap. */
+
+/* Reduces count elements over all ranks and leaves the same result on every rank. In place: sendbuff == recvbuff. */
 RONDE_API rondeResult_t rondeAllReduce(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype,
                                        rondeRedOp_t op, rondeComm_t comm, rondeStream_t stream);
+
+/* Reduces n * recvcount elements over all ranks; rank r gets block r of the result, recvcount elements.
+ * In place: recvbuff == sendbuff + r * recvcount elements (the other blocks of sendbuff stay as they are). */
+RONDE_API rondeResult_t rondeReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount,
+                                           rondeDataType_t datatype, rondeRedOp_t op, rondeComm_t comm,
+                                           rondeStream_t stream);
+/* Block r has recvcounts[r] elements, at displs[r] of sendbuff; the arrays of counts are equal on all ranks.
+ * In place: recvbuff == sendbuff + displs[r] elements. */
+RONDE_API rondeResult_t rondeReduceScatterV(const void* sendbuff, void* recvbuff, const size_t* recvcounts,
+                                            const size_t* displs, rondeDataType_t datatype, rondeRedOp_t op,
+                                            rondeComm_t comm, rondeStream_t stream);
+
+/* Leaves on every rank the sendcount elements of each, in rank order: recvbuff has n * sendcount.
+ * In place on rank r: sendbuff == recvbuff + r * sendcount elements. */
+RONDE_API rondeResult_t rondeAllGather(const void* sendbuff, void* recvbuff, size_t sendcount, rondeDataType_t datatype,
+                                       rondeComm_t comm, rondeStream_t stream);
+/* Rank r gives recvcounts[r] elements, which end at displs[r] of recvbuff; the arrays of counts are equal on all ranks, those
+ * of displacements need not be. In place on rank r: sendbuff == recvbuff + displs[r] elements. */
+RONDE_API rondeResult_t rondeAllGatherV(const void* sendbuff, void* recvbuff, const size_t* recvcounts,
+                                        const size_t* displs, rondeDataType_t datatype, rondeComm_t comm,
+                                        rondeStream_t stream);
+
+/* Leaves the count elements of root's sendbuff in every rank's recvbuff. sendbuff of other ranks is not looked at.
+ * In place: sendbuff == recvbuff. rondeBcast: the same with one buffer. */
+RONDE_API rondeResult_t rondeBroadcast(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype,
+                                       int root, rondeComm_t comm, rondeStream_t stream);
+RONDE_API rondeResult_t rondeBcast(void* buff, size_t count, rondeDataType_t datatype, int root, rondeComm_t comm,
+                                   rondeStream_t stream);
+
+/* Reduces count elements over all ranks into root's recvbuff; that of other ranks is not looked at.
+ * In place (on root): sendbuff == recvbuff. */
+RONDE_API rondeResult_t rondeReduce(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype,
+                                    rondeRedOp_t op, int root, rondeComm_t comm, rondeStream_t stream);
+
+/* Block s of rank r's recvbuff becomes block r of rank s's sendbuff; blocks of count elements, n of them in each buffer.
+ * In place: sendbuff == recvbuff. */
+RONDE_API rondeResult_t rondeAlltoAll(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype,
+                                      rondeComm_t comm, rondeStream_t stream);
+/* sendcounts[s] elements at sdispls[s] go to rank s, recvcounts[s] elements from rank s come to rdispls[s]. What a rank sends
+ * to another one must be what that one expects from it: else rondeMismatch, on all ranks, with both sizes. Not in place. */
+RONDE_API rondeResult_t rondeAlltoAllV(const void* sendbuff, const size_t* sendcounts, const size_t* sdispls,
+                                       void* recvbuff, const size_t* recvcounts, const size_t* rdispls,
+                                       rondeDataType_t datatype, rondeComm_t comm, rondeStream_t stream);
+
+/* Collects count elements of each rank in root's recvbuff, in rank order: n * count; recvbuff of other ranks is not looked
+ * at. In place on root: sendbuff == recvbuff + root * count elements. */
+RONDE_API rondeResult_t rondeGather(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype,
+                                    int root, rondeComm_t comm, rondeStream_t stream);
+/* recvcounts and displs are looked at on root only; recvcounts[r] must be rank r's sendcount: else rondeMismatch, on all
+ * ranks. In place on root: sendbuff == recvbuff + displs[root] elements. */
+RONDE_API rondeResult_t rondeGatherV(const void* sendbuff, size_t sendcount, void* recvbuff, const size_t* recvcounts,
+                                     const size_t* displs, rondeDataType_t datatype, int root, rondeComm_t comm,
+                                     rondeStream_t stream);
+
+/* Rank r gets block r of root's sendbuff, which has n blocks of count elements; sendbuff of other ranks is not looked at.
+ * In place on root: recvbuff == sendbuff + root * count elements. */
+RONDE_API rondeResult_t rondeScatter(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype,
+                                     int root, rondeComm_t comm, rondeStream_t stream);
+/* sendcounts and displs are looked at on root only; sendcounts[r] must be rank r's recvcount: else rondeMismatch, on all
+ * ranks. In place on root: recvbuff == sendbuff + displs[root] elements. */
+RONDE_API rondeResult_t rondeScatterV(const void* sendbuff, const size_t* sendcounts, const size_t* displs,
+                                      void* recvbuff, size_t recvcount, rondeDataType_t datatype, int root,
+                                      rondeComm_t comm, rondeStream_t stream);
+
+/* Ends on no rank before all have begun it. */
+RONDE_API rondeResult_t rondeBarrier(rondeComm_t comm, rondeStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -1,55 +1,23 @@
 // The collectives of ronde.h: argument checks, then the runtime.
 #include <fmt/format.h>
 
+#include <numeric>
+
+#include "api/arguments.h"
 #include "api/group.h"
 #include "api/handles.h"
 
 namespace ronde::api {
 namespace {
 
-Status check_range(const OperationArgs& args) {
-  const size_t size = element_bytes(args.type);
-  if (args.count > SIZE_MAX / 2 / size) {
-    return {rondeInvalidArgument, fmt::format("rondeAllReduce: count {} is more than memory can hold", args.count)};
-  }
-  if (args.send == args.receive) return {};
-  const auto send = reinterpret_cast<uintptr_t>(args.send);
-  const auto receive = reinterpret_cast<uintptr_t>(args.receive);
-  const uintptr_t bytes = args.bytes();
-  if (send < receive + bytes && receive < send + bytes) {
-    return {
-        rondeInvalidArgument,
-        fmt::format("rondeAllReduce: sendbuff and recvbuff overlap by {} of {} bytes; they must be equal (in place) "
-                    "or apart",
-                    bytes - (send < receive ? receive - send : send - receive), bytes)};
-  }
-  return {};
-}
-
-Status check_reduction(int type, int op) {
-  if (!is_data_type(type)) {
-    return {rondeInvalidArgument, fmt::format("rondeAllReduce: datatype {} is not one of rondeDataType_t", type)};
-  }
-  if (!is_built_in_op(op)) {
-    return {rondeInvalidArgument, fmt::format("rondeAllReduce: op {} is not one of rondeRedOp_t", op)};
-  }
-  return {};
-}
-
-Status all_reduce(const OperationArgs& args, rondeComm_t comm, rondeStream_t stream) {
-  RONDE_TRY(check_ready(comm, "rondeAllReduce"));
-  if (stream != nullptr) RONDE_TRY(check_stream(stream, "rondeAllReduce"));
-  RONDE_TRY(check_reduction(args.type, args.op));
-  if (args.count > 0) {
-    RONDE_TRY(not_null(args.send, "rondeAllReduce", "sendbuff"));
-    RONDE_TRY(not_null(args.receive, "rondeAllReduce", "recvbuff"));
-    RONDE_TRY(check_range(args));
-  }
+Status start(const char* function, OperationArgs args, rondeComm_t comm, rondeStream_t stream) {
+  if (stream != nullptr) RONDE_TRY(check_stream(stream, function));
   Communicator& communicator = *comm->communicator;
+  RONDE_TRY(check_arguments(function, args, communicator.rank(), communicator.nranks()));
   RONDE_TRY(communicator.refusal());
   OpenGroup& group = group_of_thread();
   if (group.open()) {
-    group.calls.push_back({&communicator, stream != nullptr ? &stream->stream : nullptr, args});
+    group.calls.push_back({&communicator, stream != nullptr ? &stream->stream : nullptr, std::move(args)});
     return {};
   }
   if (stream != nullptr) return process().worker().enqueue(stream->stream, communicator, args);
@@ -58,15 +26,168 @@ Status all_reduce(const OperationArgs& args, rondeComm_t comm, rondeStream_t str
   return communicator.run(args);
 }
 
+// A group fails with the first of its calls that does.
+Status remembered_by_group(const Status& status) {
+  OpenGroup& group = group_of_thread();
+  if (!status.ok() && group.open() && group.first_error.ok()) group.first_error = status;
+  return status;
+}
+
+rondeResult_t collective(const char* function, const OperationArgs& args, rondeComm_t comm, rondeStream_t stream) {
+  return guarded([&]() -> Status {
+    const auto run = [&]() -> Status {
+      RONDE_TRY(check_ready(comm, function));
+      return start(function, args, comm, stream);
+    };
+    return remembered_by_group(run());
+  });
+}
+
+// One with uneven blocks: fill(args, blocks, nranks) completes them, or says what is wrong.
+template <typename Fill>
+rondeResult_t uneven_collective(const char* function, OperationArgs args, rondeComm_t comm, rondeStream_t stream,
+                                const Fill& fill) {
+  return guarded([&]() -> Status {
+    const auto run = [&]() -> Status {
+      RONDE_TRY(check_ready(comm, function));
+      auto blocks = std::make_shared<UnevenBlocks>();
+      RONDE_TRY(fill(args, *blocks, comm->communicator->rank(), comm->communicator->nranks()));
+      args.uneven = true;
+      args.blocks = std::move(blocks);
+      return start(function, std::move(args), comm, stream);
+    };
+    return remembered_by_group(run());
+  });
+}
+
+size_t total_of(const std::vector<schedule::Range>& blocks) {
+  return std::accumulate(blocks.begin(), blocks.end(), size_t{0},
+                         [](size_t sum, const schedule::Range& block) { return sum + block.count; });
+}
+
 }  // namespace
 }  // namespace ronde::api
 
+using ronde::Collective;
+using ronde::OperationArgs;
+using ronde::Status;
+using ronde::UnevenBlocks;
+using ronde::api::blocks_of;
+using ronde::api::collective;
+using ronde::api::total_of;
+using ronde::api::uneven_collective;
+
 rondeResult_t rondeAllReduce(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype,
                              rondeRedOp_t op, rondeComm_t comm, rondeStream_t stream) {
-  return ronde::api::guarded([&] {
-    const ronde::Status status = ronde::api::all_reduce({sendbuff, recvbuff, count, datatype, op}, comm, stream);
-    ronde::api::OpenGroup& group = ronde::api::group_of_thread();
-    if (!status.ok() && group.open() && group.first_error.ok()) group.first_error = status;
-    return status;
-  });
+  return collective("rondeAllReduce", {sendbuff, recvbuff, count, datatype, op}, comm, stream);
+}
+
+rondeResult_t rondeReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount, rondeDataType_t datatype,
+                                 rondeRedOp_t op, rondeComm_t comm, rondeStream_t stream) {
+  const OperationArgs args{sendbuff, recvbuff, recvcount, datatype, op, Collective::reduce_scatter};
+  return collective("rondeReduceScatter", args, comm, stream);
+}
+
+rondeResult_t rondeAllGather(const void* sendbuff, void* recvbuff, size_t sendcount, rondeDataType_t datatype,
+                             rondeComm_t comm, rondeStream_t stream) {
+  const OperationArgs args{sendbuff, recvbuff, sendcount, datatype, rondeSum, Collective::all_gather};
+  return collective("rondeAllGather", args, comm, stream);
+}
+
+rondeResult_t rondeBroadcast(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype, int root,
+                             rondeComm_t comm, rondeStream_t stream) {
+  const OperationArgs args{sendbuff, recvbuff, count, datatype, rondeSum, Collective::broadcast, root};
+  return collective("rondeBroadcast", args, comm, stream);
+}
+
+rondeResult_t rondeBcast(void* buff, size_t count, rondeDataType_t datatype, int root, rondeComm_t comm,
+                         rondeStream_t stream) {
+  const OperationArgs args{buff, buff, count, datatype, rondeSum, Collective::broadcast, root};
+  return collective("rondeBcast", args, comm, stream);
+}
+
+rondeResult_t rondeReduce(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype, rondeRedOp_t op,
+                          int root, rondeComm_t comm, rondeStream_t stream) {
+  const OperationArgs args{sendbuff, recvbuff, count, datatype, op, Collective::reduce, root};
+  return collective("rondeReduce", args, comm, stream);
+}
+
+rondeResult_t rondeAlltoAll(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype,
+                            rondeComm_t comm, rondeStream_t stream) {
+  const OperationArgs args{sendbuff, recvbuff, count, datatype, rondeSum, Collective::all_to_all};
+  return collective("rondeAlltoAll", args, comm, stream);
+}
+
+rondeResult_t rondeGather(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype, int root,
+                          rondeComm_t comm, rondeStream_t stream) {
+  const OperationArgs args{sendbuff, recvbuff, count, datatype, rondeSum, Collective::gather, root};
+  return collective("rondeGather", args, comm, stream);
+}
+
+rondeResult_t rondeScatter(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype, int root,
+                           rondeComm_t comm, rondeStream_t stream) {
+  const OperationArgs args{sendbuff, recvbuff, count, datatype, rondeSum, Collective::scatter, root};
+  return collective("rondeScatter", args, comm, stream);
+}
+
+rondeResult_t rondeBarrier(rondeComm_t comm, rondeStream_t stream) {
+  return collective("rondeBarrier", {nullptr, nullptr, 0, rondeUint8, rondeSum, Collective::barrier}, comm, stream);
+}
+
+rondeResult_t rondeAllGatherV(const void* sendbuff, void* recvbuff, const size_t* recvcounts, const size_t* displs,
+                              rondeDataType_t datatype, rondeComm_t comm, rondeStream_t stream) {
+  const OperationArgs args{sendbuff, recvbuff, 0, datatype, rondeSum, Collective::all_gather};
+  const auto fill = [&](OperationArgs& made, UnevenBlocks& blocks, int, int nranks) -> Status {
+    RONDE_ASSIGN(blocks.receive, blocks_of("rondeAllGatherV", "recvcounts", recvcounts, displs, nranks, datatype));
+    made.count = total_of(blocks.receive);
+    return {};
+  };
+  return uneven_collective("rondeAllGatherV", args, comm, stream, fill);
+}
+
+rondeResult_t rondeReduceScatterV(const void* sendbuff, void* recvbuff, const size_t* recvcounts, const size_t* displs,
+                                  rondeDataType_t datatype, rondeRedOp_t op, rondeComm_t comm, rondeStream_t stream) {
+  const OperationArgs args{sendbuff, recvbuff, 0, datatype, op, Collective::reduce_scatter};
+  const auto fill = [&](OperationArgs& made, UnevenBlocks& blocks, int, int nranks) -> Status {
+    RONDE_ASSIGN(blocks.send, blocks_of("rondeReduceScatterV", "recvcounts", recvcounts, displs, nranks, datatype));
+    made.count = total_of(blocks.send);
+    return {};
+  };
+  return uneven_collective("rondeReduceScatterV", args, comm, stream, fill);
+}
+
+rondeResult_t rondeAlltoAllV(const void* sendbuff, const size_t* sendcounts, const size_t* sdispls, void* recvbuff,
+                             const size_t* recvcounts, const size_t* rdispls, rondeDataType_t datatype,
+                             rondeComm_t comm, rondeStream_t stream) {
+  const OperationArgs args{sendbuff, recvbuff, 0, datatype, rondeSum, Collective::all_to_all};
+  const auto fill = [&](OperationArgs&, UnevenBlocks& blocks, int, int nranks) -> Status {
+    RONDE_ASSIGN(blocks.send, blocks_of("rondeAlltoAllV", "sendcounts", sendcounts, sdispls, nranks, datatype));
+    RONDE_ASSIGN(blocks.receive, blocks_of("rondeAlltoAllV", "recvcounts", recvcounts, rdispls, nranks, datatype));
+    return {};
+  };
+  return uneven_collective("rondeAlltoAllV", args, comm, stream, fill);
+}
+
+rondeResult_t rondeGatherV(const void* sendbuff, size_t sendcount, void* recvbuff, const size_t* recvcounts,
+                           const size_t* displs, rondeDataType_t datatype, int root, rondeComm_t comm,
+                           rondeStream_t stream) {
+  const OperationArgs args{sendbuff, recvbuff, sendcount, datatype, rondeSum, Collective::gather, root};
+  const auto fill = [&](OperationArgs&, UnevenBlocks& blocks, int rank, int nranks) -> Status {
+    if (rank != root) return {};
+    RONDE_ASSIGN(blocks.receive, blocks_of("rondeGatherV", "recvcounts", recvcounts, displs, nranks, datatype));
+    return {};
+  };
+  return uneven_collective("rondeGatherV", args, comm, stream, fill);
+}
+
+rondeResult_t rondeScatterV(const void* sendbuff, const size_t* sendcounts, const size_t* displs, void* recvbuff,
+                            size_t recvcount, rondeDataType_t datatype, int root, rondeComm_t comm,
+                            rondeStream_t stream) {
+  const OperationArgs args{sendbuff, recvbuff, recvcount, datatype, rondeSum, Collective::scatter, root};
+  const auto fill = [&](OperationArgs&, UnevenBlocks& blocks, int rank, int nranks) -> Status {
+    if (rank != root) return {};
+    RONDE_ASSIGN(blocks.send, blocks_of("rondeScatterV", "sendcounts", sendcounts, displs, nranks, datatype));
+    return {};
+  };
+  return uneven_collective("rondeScatterV", args, comm, stream, fill);
 }

@@ -20,6 +20,7 @@ struct SliceHead {
   uint32_t digest = 0;    // of what must be equal on all ranks
   uint32_t slice = 0;     // number of the slice on this link within the operation
   uint32_t bytes = 0;     // of the payload
+  uint64_t total = 0;     // bytes of the whole message, where each message has a size of its own; else 0
   bool operator==(const SliceHead&) const = default;
 };
 

@@ -6,11 +6,25 @@
 #include <optional>
 #include <string_view>
 
+#include "schedule/collective.h"
+
 namespace ronde::plan {
 
-enum class Algorithm { automatic, line, one_shot, two_shot, ring, star };
+// Numbers are part of black boxes.
+enum class Algorithm {
+  automatic,
+  line,      // in the fixed line of windows
+  one_shot,  // in windows: everybody combines everything
+  two_shot,  // in windows: everybody combines its part, and fetches the others'
+  ring,      // round the ring of links
+  star,      // all inputs to one rank, the result back
+  direct,    // in windows: reduce-scatter or all-gather, half of two_shot
+  chain,     // along the ring, opened beside the root
+  exchange,  // blocks straight from rank to rank
+};
+inline constexpr Algorithm kLastAlgorithm = Algorithm::exchange;
 
-// By the words of RONDE_ALGO.
+// By its name in messages and in RONDE_ALGO, which takes some of them.
 [[nodiscard]] std::optional<Algorithm> algorithm_by_name(std::string_view name);
 [[nodiscard]] std::string_view algorithm_name(Algorithm algorithm);
 
@@ -28,13 +42,22 @@ struct Layout {
 
 struct Choice {
   Algorithm algorithm = Algorithm::ring;
-  size_t cut_bytes =
-      0;          // one-shot, two-shot: a piece; ring, star: a slice. In bytes of the wider of user and wire type
-  int depth = 1;  // ring, star: slices on the way at a time
+  // Of a piece (one-shot, two-shot), of each rank's part of a piece (direct), or of a slice (links). In bytes of the
+  // wider of user and wire type.
+  size_t cut_bytes = 0;
+  int depth = 1;  // links: slices on the way at a time
 };
 
-// requested: from the settings; one that is impossible was refused when the communicator was made.
-[[nodiscard]] Choice choose(const Layout& layout, Algorithm requested, size_t message_bytes);
+// What is to be moved.
+struct Message {
+  schedule::Collective what = schedule::Collective::all_reduce;
+  size_t bytes = 0;  // of the buffer (all-reduce, broadcast, reduce), else of the longest block
+  size_t total_bytes = 0;  // of all blocks; else `bytes`
+};
+
+// requested: from the settings, for all-reduce; one that is impossible was refused when the communicator was made. Other
+// collectives follow it as far as they can: one that names windows takes windows, another one the ring.
+[[nodiscard]] Choice choose(const Layout& layout, Algorithm requested, const Message& message);
 
 // From this size of a result on it is written past the caches: it would not stay in them anyway.
 inline constexpr size_t kStreamingBytes = size_t{16} << 20;

@@ -15,7 +15,7 @@ namespace ronde::black_box {
 // Of the memory file; behind /proc/PID/fd it reads "/memfd:ronde-black-box (deleted)".
 inline constexpr const char* kMemoryName = "ronde-black-box";
 inline constexpr uint64_t kMagic = 0x786f4265646e6f52;  // "RondeBox"
-inline constexpr uint32_t kVersion = 3;
+inline constexpr uint32_t kVersion = 4;
 inline constexpr size_t kOperations = 256;
 
 enum class OperationState : uint32_t { none, running, ended, failed };
@@ -24,7 +24,7 @@ enum class OperationState : uint32_t { none, running, ended, failed };
 struct alignas(kCacheLine) OperationRecord {
   std::atomic<uint32_t> sequence{0};
   std::atomic<uint32_t> digest{0};
-  std::atomic<uint32_t> what{0};  // bytes from the lowest: reduction, type, algorithm
+  std::atomic<uint32_t> what{0};  // see runtime/recorded_call.h
   std::atomic<OperationState> state{OperationState::none};
   std::atomic<uint64_t> count{0};    // elements
   std::atomic<int64_t> begun_ns{0};  // CLOCK_MONOTONIC
@@ -34,6 +34,7 @@ struct alignas(kCacheLine) OperationRecord {
   std::atomic<uint32_t> waits_for{kAwake};  // as in a SleepWord
   std::atomic<uint32_t> done{0};            // of `total` equal parts of the work
   std::atomic<uint32_t> total{0};
+  std::atomic<uint32_t> root{0};
 };
 static_assert(sizeof(OperationRecord) == kCacheLine);
 static_assert(std::atomic<int64_t>::is_always_lock_free && std::atomic<uint64_t>::is_always_lock_free);

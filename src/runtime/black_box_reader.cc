@@ -10,6 +10,7 @@
 
 #include "base/printable.h"
 #include "base/retry.h"
+#include "runtime/recorded_call.h"
 
 namespace ronde {
 
@@ -43,11 +44,6 @@ Time time_of(int64_t since_boot_ns) {
   return Time(std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(since_boot_ns)));
 }
 
-plan::Algorithm algorithm_of(uint32_t value) {
-  return value <= static_cast<uint32_t>(plan::Algorithm::star) ? static_cast<plan::Algorithm>(value)
-                                                               : plan::Algorithm::automatic;
-}
-
 std::optional<RecordedOperation> read_operation(const OperationRecord& record, uint32_t sequence, Time now) {
   const auto state = observe_unwatched(record.state);
   if (observe_unwatched(record.sequence) != sequence || state == OperationState::none || state > OperationState::failed)
@@ -55,11 +51,11 @@ std::optional<RecordedOperation> read_operation(const OperationRecord& record, u
   RecordedOperation operation;
   operation.sequence = sequence;
   operation.digest = observe_unwatched(record.digest);
+  const UnpackedCall call = unpack_call(observe_unwatched(record.what));
+  operation.args = call.args;
+  operation.algorithm = call.algorithm;
   operation.args.count = observe_unwatched(record.count);
-  const uint32_t what = observe_unwatched(record.what);
-  operation.args.type = static_cast<DataType>(what >> 8 & 0xff);
-  operation.args.op = static_cast<RedOp>(what & 0xff);
-  operation.algorithm = algorithm_of(what >> 16 & 0xff);
+  operation.args.root = static_cast<int>(observe_unwatched(record.root));
   operation.state = state;
   operation.begun = time_of(observe_unwatched(record.begun_ns));
   if (state != OperationState::running) operation.ended = time_of(observe_unwatched(record.ended_ns));

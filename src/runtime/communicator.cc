@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "runtime/communicator_setup.h"
+#include "runtime/one_rank.h"
 #include "runtime/process.h"
 
 namespace ronde {
@@ -26,8 +27,7 @@ Communicator::Communicator(CommunicatorParts parts)
       context_{parts_.options.rank, parts_.options.nranks, parts_.options.name, &parts_.options.settings, &failure_,
                &agreement_},
       pairs_(std::move(parts_.pair_ways), failure_.flag()),
-      ring_schedule_(context_.nranks, parts_.ring.position),
-      star_schedule_(context_.nranks, parts_.star.position),
+      exchange_{&pairs_, {}, {}},
       next_sequence_(parts_.options.counters_start + 1),  // lines hold the start: no operation has that number
       float32_partials_(parts_.options.settings.accumulate == "float32") {
   parts_.star.pairs = &pairs_;
@@ -47,12 +47,33 @@ Status Communicator::refusal() const {
   return {};
 }
 
+namespace {
+
+LinkSchedule ring_schedule(const OperationArgs& args, const LinkSet& ring) {
+  const auto nranks = static_cast<int>(ring.order.size());
+  const auto root = static_cast<int>(std::find(ring.order.begin(), ring.order.end(), args.root) - ring.order.begin());
+  switch (args.what) {
+    case Collective::reduce_scatter: return schedule::RingReduceScatter(nranks, ring.position);
+    case Collective::all_gather: return schedule::RingAllGather(nranks, ring.position);
+    case Collective::broadcast: return schedule::ChainBroadcast(nranks, ring.position, root);
+    case Collective::reduce: return schedule::ChainReduce(nranks, ring.position, root);
+    default: return schedule::Ring(nranks, ring.position);
+  }
+}
+
+plan::Message message_of(const OperationArgs& args, int nranks) {
+  const size_t size = element_bytes(args.type);
+  return {args.what, longest_block(args, nranks) * size, all_blocks(args, nranks) * size};
+}
+
+}  // namespace
+
 // Makes the task of an operation, on the stack of the caller or inside a holder, and hands it to `use`.
 template <typename Use>
 auto Communicator::with_task(const OperationArgs& args, Use use) {
   const uint32_t sequence = next_sequence_++;
   const Reduction reduction = Reduction::of(args.type, args.op, context_.nranks, float32_partials_);
-  const plan::Choice choice = plan::choose(parts_.layout, parts_.requested, args.bytes());
+  const plan::Choice choice = plan::choose(parts_.layout, parts_.requested, message_of(args, context_.nranks));
   if (log::enabled(rondeLogTrace)) {
     log::trace("rank {} of {}: {} by {}", context_.rank, context_.nranks, describe(args, sequence),
                plan::algorithm_name(choice.algorithm));
@@ -66,12 +87,21 @@ auto Communicator::with_task(const OperationArgs& args, Use use) {
     case plan::Algorithm::two_shot:
       return use.template operator()<WindowTask<schedule::TwoShot>>(context_, args, sequence, reduction,
                                                                     choice.cut_bytes, parts_.windows);
+    case plan::Algorithm::direct:
+      if (args.what == Collective::reduce_scatter) {
+        return use.template operator()<WindowTask<schedule::DirectReduceScatter>>(context_, args, sequence, reduction,
+                                                                                  choice.cut_bytes, parts_.windows);
+      }
+      return use.template operator()<WindowTask<schedule::DirectAllGather>>(context_, args, sequence, reduction,
+                                                                            choice.cut_bytes, parts_.windows);
+    case plan::Algorithm::exchange:
+      return use.template operator()<ExchangeTask>(context_, args, sequence, choice, exchange_);
     case plan::Algorithm::star:
-      return use.template operator()<LinkTask>(context_, args, sequence, reduction, choice, star_schedule_,
-                                               parts_.star);
+      return use.template operator()<LinkTask>(context_, args, sequence, reduction, choice,
+                                               schedule::Star(context_.nranks, parts_.star.position), parts_.star);
     default:
-      return use.template operator()<LinkTask>(context_, args, sequence, reduction, choice, ring_schedule_,
-                                               parts_.ring);
+      return use.template operator()<LinkTask>(context_, args, sequence, reduction, choice,
+                                               ring_schedule(args, parts_.ring), parts_.ring);
   }
 }
 
@@ -103,10 +133,7 @@ Communicator::Started Communicator::start(const OperationArgs& args) {
 Status Communicator::run_alone(const OperationArgs& args) {
   const uint32_t sequence = next_sequence_++;
   agreement_.log().begin(args, sequence, digest_of(args), plan::Algorithm::automatic);
-  const Reduction reduction = Reduction::of(args.type, args.op, 1, false);
-  const ReduceSource source{args.send, false};
-  const ReduceTarget target{args.receive, false, args.bytes() >= plan::kStreamingBytes};
-  reduce(reduction, {&source, 1}, {&target, 1}, args.count);
+  run_on_one_rank(args);
   agreement_.log().end(sequence, black_box::OperationState::ended);
   return {};
 }

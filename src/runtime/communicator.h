@@ -16,6 +16,7 @@
 #include "control/control.h"
 #include "link/transport.h"
 #include "plan/choose.h"
+#include "runtime/exchange_task.h"
 #include "runtime/failure.h"
 #include "runtime/link_task.h"
 #include "runtime/operation.h"
@@ -132,8 +133,7 @@ class Communicator {
   Agreement agreement_;
   OperationContext context_;
   PairLinks pairs_;
-  LinkScheduleOf<schedule::Ring> ring_schedule_;
-  LinkScheduleOf<schedule::Star> star_schedule_;
+  ExchangeRoom exchange_;
   uint32_t next_sequence_;
   bool float32_partials_ = false;
   OnceFlag finalized_;

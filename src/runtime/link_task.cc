@@ -9,15 +9,36 @@ using schedule::Range;
 
 namespace {
 
-// The chunk of a step, as a range of the operation's elements. Parts start on cache lines if the buffer does.
-Range chunk_range(const LinkSchedule& schedule, int nranks, size_t count, size_t element_bytes, int chunk) {
-  if (!schedule.chunk_per_rank()) return {0, count};
-  return schedule::even_part(count, nranks, chunk, kCacheLine / element_bytes);
+int steps_of(const LinkSchedule& schedule) {
+  return std::visit([](const auto& one) { return one.steps(); }, schedule);
 }
 
-size_t number_of_slices(const LinkSchedule& schedule, int nranks, size_t count, size_t element_bytes,
-                        size_t slice_count) {
-  return schedule::slice_rounds(chunk_range(schedule, nranks, count, element_bytes, 0).count, slice_count);
+LinkStep step_of(const LinkSchedule& schedule, int number) {
+  return std::visit([number](const auto& one) { return one.step(number); }, schedule);
+}
+
+bool partials_are_inputs(const LinkSchedule& schedule) {
+  return std::visit([](const auto& one) { return one.kPartialsAreInputs; }, schedule);
+}
+
+bool chunk_per_rank(const LinkSchedule& schedule) {
+  return std::visit([](const auto& one) { return one.kChunkPerRank; }, schedule);
+}
+
+// An all-reduce has no blocks of its own: its buffer is cut into one chunk a rank. Parts start on cache lines if it does.
+bool cuts_evenly(const OperationArgs& args, const LinkSchedule& schedule) {
+  const bool in_blocks = args.what == Collective::reduce_scatter || args.what == Collective::all_gather;
+  return chunk_per_rank(schedule) && !in_blocks;
+}
+
+Range even_chunk(const OperationArgs& args, int nranks, int chunk) {
+  return schedule::even_part(args.count, nranks, chunk, kCacheLine / element_bytes(args.type));
+}
+
+size_t number_of_slices(const OperationArgs& args, const LinkSchedule& schedule, int nranks, size_t slice_count) {
+  const size_t longest =
+      cuts_evenly(args, schedule) ? even_chunk(args, nranks, 0).count : longest_block(args, nranks);
+  return schedule::slice_rounds(longest, slice_count);
 }
 
 }  // namespace
@@ -31,9 +52,11 @@ LinkTask::LinkTask(const OperationContext& context, const OperationArgs& args, u
       element_bytes_(element_bytes(args.type)),
       partial_bytes_(element_bytes(reduction.partial)),
       slice_count_(choice.cut_bytes / std::max(element_bytes_, partial_bytes_)),
-      streaming_(args.bytes() >= plan::kStreamingBytes),
+      streaming_(all_blocks(args, context.nranks) * element_bytes_ >= plan::kStreamingBytes),
+      moves_(!schedule::reduces(args.what) && args.what != Collective::barrier),
       input_is_partial_(reduction.partial == args.type && !(args.op == rondeAvg && is_float(args.type))),
-      order_(schedule.steps(), number_of_slices(schedule, context.nranks, args.count, element_bytes_, slice_count_),
+      partials_are_inputs_(partials_are_inputs(schedule)),
+      order_(steps_of(schedule), number_of_slices(args, schedule, context.nranks, slice_count_),
              static_cast<size_t>(choice.depth)) {
   std::fill(links_.sent.begin(), links_.sent.end(), 0);
   std::fill(links_.received.begin(), links_.received.end(), 0);
@@ -70,8 +93,8 @@ Progress LinkTask::advance() {
 // Asks for all links that the schedule uses, and waits until they are there.
 LinkTask::Outcome LinkTask::find_links() {
   int missing = -1;
-  for (int number = 0; number < schedule_.steps() && !order_.done(); ++number) {
-    const LinkStep step = schedule_.step(number);
+  for (int number = 0; number < steps_of(schedule_) && !order_.done(); ++number) {
+    const LinkStep step = step_of(schedule_, number);
     for (int i = 0; i < step.from.count + step.to.count; ++i) {
       const bool outgoing = i >= step.from.count;
       const int position = outgoing ? peer_at(step.to, i - step.from.count) : peer_at(step.from, i);
@@ -99,7 +122,7 @@ LinkTask::Outcome LinkTask::receive() {
     ReceivePort& port = *links_.receive[at];
     const SliceHead expected = head(links_.received[at], receives_);
     const Arrival arrival = receives_into_place()
-                                ? port.receive_into(expected, output())
+                                ? port.receive_into(expected, output_)
                                 : port.receive(expected, &links_.slots[static_cast<size_t>(done_in_phase_)]);
     if (arrival == Arrival::none) return wait_for_rank(position);
     if (arrival == Arrival::broken) {
@@ -140,32 +163,28 @@ LinkTask::Outcome LinkTask::acquire() {
 }
 
 void LinkTask::compute() {
-  if (range_.count == 0) return;
-  if (step_.from.count > 0 && !step_.add_input) {
-    compute_received_final();
+  if (count_ == 0) return;
+  const bool input_as_it_is = step_.from.count == 0 && (sends_ == Content::input || input_is_partial_);
+  if (moves_ || !step_.add_input || (input_as_it_is && !step_.keep)) {
+    move();
   } else {
-    compute_reduced();
+    combine();
   }
 }
 
-void LinkTask::compute_received_final() {
-  const size_t bytes = range_.count * element_bytes_;
-  const std::byte* source = receives_into_place() ? output() : links_.slots[0];
+// Hands on what is there as it is.
+void LinkTask::move() {
+  const std::byte* source = input_;
+  if (step_.from.count > 0) source = receives_into_place() ? output_ : links_.slots[0];
+  const size_t bytes = count_ * element_bytes_;
   if (target_ != nullptr) copy_bytes(target_, source, bytes, false);
-  if (source != output()) copy_bytes(output(), source, bytes, streaming_);
+  if (step_.keep && source != output_) copy_bytes(output_, source, bytes, streaming_);
 }
 
-void LinkTask::compute_reduced() {
+void LinkTask::combine() {
   const bool referenced = step_.to.count > 0 && target_ == nullptr;
-  if (step_.from.count == 0) {
-    if (target_ == nullptr) return;  // the own input is sent from where it is
-    if (sends_ == Content::input || input_is_partial_) {
-      copy_bytes(target_, input(), range_.count * element_bytes_, false);
-      return;
-    }
-  }
   size_t number = 0;
-  links_.sources[number++] = {input(), false};
+  links_.sources[number++] = {input_, false};
   for (int i = 0; i < step_.from.count; ++i) {
     links_.sources[number++] = {links_.slots[static_cast<size_t>(i)], receives_ == Content::partial};
   }
@@ -174,11 +193,11 @@ void LinkTask::compute_reduced() {
   const bool sends_partial = sends_ == Content::partial;
   if (target_ != nullptr) targets[target_number++] = {target_, sends_partial, false};
   if (step_.keep) {
-    targets[target_number++] = {output(), false, streaming_ && !referenced};
+    targets[target_number++] = {output_, false, streaming_ && !referenced};
   } else if (referenced) {
-    targets[target_number++] = {output(), true, false};  // the output's place holds the partial result meanwhile
+    targets[target_number++] = {output_, true, false};  // the output's place holds the partial result meanwhile
   }
-  reduce(reduction_, {links_.sources.data(), number}, {targets.data(), target_number}, range_.count);
+  reduce(reduction_, {links_.sources.data(), number}, {targets.data(), target_number}, count_);
 }
 
 LinkTask::Outcome LinkTask::send() {
@@ -223,12 +242,29 @@ void LinkTask::load_step() {
     return;
   }
   phase_ = Phase::receive;
-  step_ = schedule_.step(order_.step());
-  const Range chunk = chunk_range(schedule_, context().nranks, args().count, element_bytes_, step_.chunk);
-  range_ = schedule::slice_of(chunk, slice_count_, order_.slice());
-  const Content unfinished = schedule_.partials_are_inputs() ? Content::input : Content::partial;
+  step_ = step_of(schedule_, order_.step());
+  const Block whole = block(step_.chunk);
+  const Range slice = schedule::slice_of({0, whole.count}, slice_count_, order_.slice());
+  count_ = slice.count;
+  input_ = args().send != nullptr
+               ? static_cast<const std::byte*>(args().send) + (whole.input + slice.offset) * element_bytes_
+               : nullptr;
+  output_ = whole.has_output && args().receive != nullptr
+                ? static_cast<std::byte*>(args().receive) + (whole.output + slice.offset) * element_bytes_
+                : nullptr;
+  const Content unfinished = partials_are_inputs_ ? Content::input : Content::partial;
   receives_ = step_.receives_final ? Content::final : unfinished;
   sends_ = step_.sends_final ? Content::final : unfinished;
+}
+
+Block LinkTask::block(int chunk) const {
+  if (cuts_evenly(args(), schedule_)) {
+    const Range part = even_chunk(args(), context().nranks, chunk);
+    return {part.count, part.offset, part.offset, true};
+  }
+  // Chunks are numbered by position.
+  const int number = chunk_per_rank(schedule_) ? links_.order[static_cast<size_t>(chunk)] : 0;
+  return block_of(args(), context().rank, number);
 }
 
 LinkTask::Outcome LinkTask::wait_for_rank(int position) {
@@ -249,15 +285,12 @@ bool LinkTask::receives_into_place() const {
 
 // Where, in the caller's buffers, what this step sends lies after compute(); null if it lies in none of them.
 const void* LinkTask::reference_source() const {
-  if (step_.from.count == 0) {
-    return sends_ == Content::input || input_is_partial_ ? static_cast<const void*>(input()) : nullptr;
-  }
-  if (step_.keep || partial_bytes_ == element_bytes_) return output();
-  return nullptr;
+  if (step_.from.count == 0) return moves_ || sends_ == Content::input || input_is_partial_ ? input_ : nullptr;
+  return step_.keep || partial_bytes_ == element_bytes_ ? output_ : nullptr;
 }
 
 size_t LinkTask::content_bytes(Content content) const {
-  return range_.count * (content == Content::partial ? partial_bytes_ : element_bytes_);
+  return count_ * (content == Content::partial ? partial_bytes_ : element_bytes_);
 }
 
 SliceHead LinkTask::head(uint32_t slice, Content content) const {
@@ -267,11 +300,5 @@ SliceHead LinkTask::head(uint32_t slice, Content content) const {
 int LinkTask::peer_at(const schedule::Peers& peers, int index) const {
   return (peers.first + index) % context().nranks;
 }
-
-const std::byte* LinkTask::input() const {
-  return static_cast<const std::byte*>(args().send) + range_.offset * element_bytes_;
-}
-
-std::byte* LinkTask::output() const { return static_cast<std::byte*>(args().receive) + range_.offset * element_bytes_; }
 
 }  // namespace ronde

@@ -1,13 +1,16 @@
-// Executes a schedule of link steps (ring, star) on host memory, over whatever links the communicator has.
+// Executes a schedule of link steps (ring, chain, star) on host memory, over whatever links the communicator has.
 #pragma once
 
 #include <array>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "link/port.h"
+#include "runtime/block_map.h"
 #include "runtime/link_set.h"
 #include "runtime/operation_task.h"
+#include "schedule/chain.h"
 #include "schedule/partition.h"
 #include "schedule/ring.h"
 #include "schedule/slice_order.h"
@@ -16,32 +19,12 @@
 
 namespace ronde {
 
-// Not a template: the schedule is asked once per step, through one virtual call, never per slice of bytes.
-class LinkSchedule {
- public:
-  virtual ~LinkSchedule() = default;
-  [[nodiscard]] virtual int steps() const = 0;
-  [[nodiscard]] virtual schedule::LinkStep step(int number) const = 0;
-  [[nodiscard]] virtual bool chunk_per_rank() const = 0;
-  [[nodiscard]] virtual bool partials_are_inputs() const = 0;
-};
-
-template <typename Schedule>
-class LinkScheduleOf final : public LinkSchedule {
- public:
-  LinkScheduleOf(int n, int position) : schedule_(n, position) {}
-  [[nodiscard]] int steps() const override { return schedule_.steps(); }
-  [[nodiscard]] schedule::LinkStep step(int number) const override { return schedule_.step(number); }
-  [[nodiscard]] bool chunk_per_rank() const override { return Schedule::kChunkPerRank; }
-  [[nodiscard]] bool partials_are_inputs() const override { return Schedule::kPartialsAreInputs; }
-
- private:
-  Schedule schedule_;
-};
+using LinkSchedule = std::variant<schedule::Ring, schedule::RingReduceScatter, schedule::RingAllGather,
+                                  schedule::ChainBroadcast, schedule::ChainReduce, schedule::Star>;
 
 class LinkTask final : public OperationTask {
  public:
-  // links and schedule outlive the task. cut_bytes: a slice, in elements of the wider of user and wire type.
+  // links outlive the task. cut_bytes: a slice, in elements of the wider of user and wire type.
   LinkTask(const OperationContext& context, const OperationArgs& args, uint32_t sequence, const Reduction& reduction,
            const plan::Choice& choice, const LinkSchedule& schedule, LinkSet& links);
 
@@ -63,29 +46,32 @@ class LinkTask final : public OperationTask {
   void load_step();
   Outcome wait_for_rank(int position);
 
-  void compute_received_final();
-  void compute_reduced();
+  void move();
+  void combine();
+  [[nodiscard]] Block block(int chunk) const;
   [[nodiscard]] bool receives_into_place() const;
   [[nodiscard]] const void* reference_source() const;
   [[nodiscard]] size_t content_bytes(Content content) const;
   [[nodiscard]] SliceHead head(uint32_t slice, Content content) const;
   [[nodiscard]] int peer_at(const schedule::Peers& peers, int index) const;
-  [[nodiscard]] const std::byte* input() const;
-  [[nodiscard]] std::byte* output() const;
 
-  const LinkSchedule& schedule_;
+  LinkSchedule schedule_;
   LinkSet& links_;
   Reduction reduction_;
   size_t element_bytes_;
   size_t partial_bytes_;  // of one element of a partial result
   size_t slice_count_;    // elements
   bool streaming_;
+  bool moves_;             // nothing is combined: every slice is final
   bool input_is_partial_;  // an own input can be sent as a partial result without conversion
+  bool partials_are_inputs_;
   schedule::SliceOrder order_;
 
   // The current step on the current slice.
   schedule::LinkStep step_;
-  schedule::Range range_;
+  size_t count_ = 0;                    // elements of the slice
+  const std::byte* input_ = nullptr;    // where it lies in the send buffer
+  std::byte* output_ = nullptr;         // ... in the receive buffer; null: this rank does not end with it
   Content receives_ = Content::input;
   Content sends_ = Content::input;
   Phase phase_ = Phase::receive;

@@ -5,7 +5,7 @@
 namespace ronde {
 namespace {
 
-constexpr uint64_t kAllReduce = 1;  // kinds of operations; more come with the other collectives
+using schedule::Range;
 
 uint64_t mix(uint64_t value) {  // the finalizer of SplitMix64
   value ^= value >> 30;
@@ -15,16 +15,63 @@ uint64_t mix(uint64_t value) {  // the finalizer of SplitMix64
   return value ^ (value >> 31);
 }
 
+// All ranks know the sizes of all blocks: those that everybody ends with, or gives a part of.
+bool sizes_are_agreed(const OperationArgs& args) {
+  return !args.uneven || args.what == Collective::all_gather || args.what == Collective::reduce_scatter;
+}
+
+// Sizes only: where the blocks lie may differ between ranks.
+const std::vector<Range>& agreed_blocks(const OperationArgs& args) {
+  return args.what == Collective::all_gather ? args.blocks->receive : args.blocks->send;
+}
+
+bool counts_one_block(Collective what) {
+  return what == Collective::reduce_scatter || what == Collective::all_gather || what == Collective::all_to_all ||
+         what == Collective::gather || what == Collective::scatter;
+}
+
 }  // namespace
 
 uint32_t digest_of(const OperationArgs& args) {
-  const uint64_t what = kAllReduce << 56 | static_cast<uint64_t>(args.type) << 48 | static_cast<uint64_t>(args.op);
-  return static_cast<uint32_t>(mix(mix(what) ^ args.count));
+  const uint64_t root = schedule::has_root(args.what) ? static_cast<uint64_t>(args.root) + 1 : 0;
+  const uint64_t op = schedule::reduces(args.what) ? static_cast<uint64_t>(args.op) + 1 : 0;
+  uint64_t hash = mix(static_cast<uint64_t>(args.what) << 56 | uint64_t{args.uneven} << 55 |
+                      static_cast<uint64_t>(args.type) << 40 | op);
+  hash = mix(hash ^ root << 1);
+  if (!args.uneven) return static_cast<uint32_t>(mix(hash ^ args.count));
+  if (sizes_are_agreed(args)) {
+    for (const Range& block : agreed_blocks(args)) hash = mix(hash ^ block.count);
+  }
+  return static_cast<uint32_t>(mix(hash));
+}
+
+std::string_view collective_name(Collective what, bool uneven) {
+  switch (what) {
+    case Collective::all_reduce: return "AllReduce";
+    case Collective::reduce_scatter: return uneven ? "ReduceScatterV" : "ReduceScatter";
+    case Collective::all_gather: return uneven ? "AllGatherV" : "AllGather";
+    case Collective::broadcast: return "Broadcast";
+    case Collective::reduce: return "Reduce";
+    case Collective::all_to_all: return uneven ? "AlltoAllV" : "AlltoAll";
+    case Collective::gather: return uneven ? "GatherV" : "Gather";
+    case Collective::scatter: return uneven ? "ScatterV" : "Scatter";
+    case Collective::barrier: return "Barrier";
+    case Collective::send_receive: return "SendRecv";
+  }
+  return "?";
 }
 
 std::string describe(const OperationArgs& args) {
-  return fmt::format("AllReduce ({}, {}, {} element{})", type_name(args.type), op_name(args.op), args.count,
-                     args.count == 1 ? "" : "s");
+  const std::string_view name = collective_name(args.what, args.uneven);
+  if (args.what == Collective::barrier) return std::string(name);
+  std::string text = fmt::format("{} ({}", name, type_name(args.type));
+  if (schedule::reduces(args.what)) text += fmt::format(", {}", op_name(args.op));
+  if (schedule::has_root(args.what)) text += fmt::format(", root {}", args.root);
+  if (sizes_are_agreed(args)) {
+    const char* const of = args.uneven ? " in all" : counts_one_block(args.what) ? " a rank" : "";
+    text += fmt::format(", {} element{}{}", args.count, args.count == 1 ? "" : "s", of);
+  }
+  return text + ")";
 }
 
 std::string describe(const OperationArgs& args, uint32_t sequence) {

@@ -9,28 +9,30 @@ namespace ronde {
 
 using schedule::Range;
 using schedule::WindowAction;
+using schedule::WindowParts;
 
 namespace {
 
-// What differs between the two: the schedule's arguments, and which slots of a window it uses.
+// What differs between them: which slots of a window they use, and how a piece is cut.
 template <typename Schedule>
-struct WindowOf;
+constexpr bool kUsesSmallSlots = std::is_same_v<Schedule, schedule::OneShot>;
+template <typename Schedule>
+constexpr bool kInBlocks = Schedule::kCollective != Collective::all_reduce;
 
-template <>
-struct WindowOf<schedule::OneShot> {
-  static schedule::OneShot schedule(const OperationContext&, size_t pieces) { return schedule::OneShot(pieces); }
-  static std::byte* slot(Segment& segment, size_t number) { return segment.one_shot(number); }
-  static uint32_t& used_slots(NodeWindows& windows) { return windows.one_shot_pieces; }
-};
+template <typename Schedule>
+constexpr plan::Algorithm kAlgorithm = kUsesSmallSlots<Schedule> ? plan::Algorithm::one_shot
+                                       : kInBlocks<Schedule>     ? plan::Algorithm::direct
+                                                                 : plan::Algorithm::two_shot;
 
-template <>
-struct WindowOf<schedule::TwoShot> {
-  static schedule::TwoShot schedule(const OperationContext& context, size_t pieces) {
-    return {context.nranks, context.rank, pieces};
-  }
-  static std::byte* slot(Segment& segment, size_t number) { return segment.piece(number); }
-  static uint32_t& used_slots(NodeWindows& windows) { return windows.two_shot_pieces; }
-};
+template <typename Schedule>
+std::byte* slot_of(Segment& segment, size_t number) {
+  return kUsesSmallSlots<Schedule> ? segment.one_shot(number) : segment.piece(number);
+}
+
+template <typename Schedule>
+uint32_t& used_slots(NodeWindows& windows) {
+  return kUsesSmallSlots<Schedule> ? windows.one_shot_pieces : windows.two_shot_pieces;
+}
 
 }  // namespace
 
@@ -59,12 +61,20 @@ Progress WindowTaskBase::blocked_on_line(int peer) {
 
 // ---- Line ----------------------------------------------------------------------------------------------------------
 
-// The line of the operation before the last is free: this rank has ended the last one, so everybody had begun it, so
-// everybody had ended the one before and reads its lines no more.
 void LineTask::publish_line() {
   OperationLine& line = line_of(context().rank);
   line.digest = digest();
-  if (args().count > 0) std::memcpy(line.payload.data(), args().send, args().bytes());
+  const auto* input = static_cast<const std::byte*>(args().send);
+  if (args().uneven && args().what == Collective::reduce_scatter) {
+    size_t at = 0;  // the blocks may lie apart
+    for (const Range& block : args().blocks->send) {
+      const size_t bytes = block.count * element_bytes(args().type);
+      if (bytes > 0) std::memcpy(line.payload.data() + at, input + block.offset * element_bytes(args().type), bytes);
+      at += bytes;
+    }
+  } else if (const size_t bytes = payload_bytes(context().rank); bytes > 0) {
+    std::memcpy(line.payload.data(), input, bytes);
+  }
   publish(line.sequence, sequence());
   ring_all();
   published_ = true;
@@ -77,18 +87,48 @@ Progress LineTask::advance() {
     if (observe(line.sequence) != sequence()) return wait_for(heard_, false);
     if (line.digest != digest()) return blocked_on_line(heard_);
   }
+  if (schedule::reduces(args().what)) combine();
+  if (args().what == Collective::all_gather) gather();
+  const size_t others = static_cast<size_t>(context().nranks) - 1;
+  windows_.lines += (sizeof(OperationLine) - OperationLine::kPayloadBytes) * others;
+  return Progress::done;
+}
+
+void LineTask::combine() {
   const auto nranks = static_cast<size_t>(context().nranks);
+  const bool scatters = args().what == Collective::reduce_scatter;
+  const size_t count = scatters ? block_of(args(), context().rank, context().rank).count : args().count;
+  size_t offset = 0;
+  for (int rank = 0; scatters && rank < context().rank; ++rank)
+    offset += block_of(args(), context().rank, rank).count * element_bytes(args().type);
   std::array<ReduceSource, plan::kMaxWindowRanks> sources;
   for (size_t rank = 0; rank < nranks; ++rank) {
-    sources[rank] = {line_of(static_cast<int>(rank)).payload.data(), false};
+    sources[rank] = {line_of(static_cast<int>(rank)).payload.data() + offset, false};
   }
   const ReduceTarget target{args().receive, false, false};
-  reduce(reduction_, {sources.data(), nranks}, {&target, 1}, args().count);
-  const size_t bytes = args().bytes();
-  windows_.sent += bytes * (nranks - 1);
-  windows_.received += bytes * (nranks - 1);
-  windows_.lines += (sizeof(OperationLine) - OperationLine::kPayloadBytes) * (nranks - 1);
-  return Progress::done;
+  reduce(reduction_, {sources.data(), nranks}, {&target, 1}, count);
+  const size_t own = count * element_bytes(args().type);
+  windows_.received += own * (nranks - 1);
+  windows_.sent += scatters ? all_blocks(args(), context().nranks) * element_bytes(args().type) - own : own * (nranks - 1);
+}
+
+void LineTask::gather() {
+  for (int rank = 0; rank < context().nranks; ++rank) {
+    const Block block = block_of(args(), context().rank, rank);
+    const size_t bytes = payload_bytes(rank);
+    if (bytes == 0) continue;
+    std::byte* output = static_cast<std::byte*>(args().receive) + block.output * element_bytes(args().type);
+    std::memcpy(output, line_of(rank).payload.data(), bytes);
+    if (rank != context().rank) windows_.received += bytes;
+  }
+  windows_.sent += payload_bytes(context().rank) * (static_cast<size_t>(context().nranks) - 1);
+}
+
+size_t LineTask::payload_bytes(int rank) const {
+  size_t count = args().count;
+  if (args().what == Collective::all_gather) count = block_of(args(), context().rank, rank).count;
+  if (args().what == Collective::reduce_scatter) count = all_blocks(args(), context().nranks);
+  return count * element_bytes(args().type);
 }
 
 // ---- Windows -------------------------------------------------------------------------------------------------------
@@ -96,15 +136,12 @@ Progress LineTask::advance() {
 template <typename Schedule>
 WindowTask<Schedule>::WindowTask(const OperationContext& context, const OperationArgs& args, uint32_t sequence,
                                  const Reduction& reduction, size_t piece_bytes, NodeWindows& windows)
-    : WindowTaskBase(
-          context, args, sequence,
-          std::is_same_v<Schedule, schedule::OneShot> ? plan::Algorithm::one_shot : plan::Algorithm::two_shot,
-          reduction, windows),
+    : WindowTaskBase(context, args, sequence, kAlgorithm<Schedule>, reduction, windows),
       element_bytes_(element_bytes(args.type)),
       piece_count_(piece_bytes / element_bytes_),
-      pieces_(schedule::slice_rounds(args.count, piece_count_)),
-      schedule_(WindowOf<Schedule>::schedule(context, pieces_)),
-      streaming_(args.bytes() >= plan::kStreamingBytes),
+      pieces_(schedule::slice_rounds(longest_block(args, context.nranks), piece_count_)),
+      schedule_(context.nranks, context.rank, pieces_),
+      streaming_(all_blocks(args, context.nranks) * element_bytes_ >= plan::kStreamingBytes),
       step_(schedule_.step(0)) {}
 
 template <typename Schedule>
@@ -128,10 +165,14 @@ bool WindowTask<Schedule>::run_step(bool moved) {
       if (!await_published(moved)) return false;
       combine_piece();
       return true;
-    case WindowAction::fetch:
-      if (!await(step_.peer, segment_of(step_.peer).words().combined, moved)) return false;
+    case WindowAction::fetch: {
+      const SegmentWords& words = segment_of(step_.peer).words();
+      if (!await(step_.peer, step_.as_published ? words.published : words.combined, moved)) return false;
+      if (step_.as_published && !check_line(step_.peer)) return false;
       fetch_part();
       return true;
+    }
+    case WindowAction::keep: keep_part(); return true;
   }
   return false;
 }
@@ -149,33 +190,41 @@ bool WindowTask<Schedule>::await_published(bool moved) {
   for (; heard_ < context().nranks; ++heard_) {
     if (heard_ == context().rank) continue;
     if (!await(heard_, segment_of(heard_).words().published, moved)) return false;
-    if (step_.piece == 0 && line_of(heard_).digest != digest()) {
-      result_ = blocked_on_line(heard_);
-      return false;
-    }
+    if (!check_line(heard_)) return false;
   }
   return true;
+}
+
+// With the first piece the line has come, too.
+template <typename Schedule>
+bool WindowTask<Schedule>::check_line(int peer) {
+  if (step_.piece != 0 || line_of(peer).digest == digest()) return true;
+  result_ = blocked_on_line(peer);
+  return false;
 }
 
 // Copies what others need of the piece into the own window.
 template <typename Schedule>
 void WindowTask<Schedule>::publish_piece() {
-  const size_t bytes = piece_range().count * element_bytes_;
+  const size_t others = static_cast<size_t>(context().nranks) - 1;
   std::byte* window = window_of(context().rank);
-  if (step_.whole) {
-    copy_bytes(window, input(), bytes, false);
+  if (step_.parts == WindowParts::others) {
+    for (int rank = 0; rank < context().nranks; ++rank) {
+      if (rank == context().rank) continue;
+      const Part part = part_of(rank);
+      copy_bytes(window + part.window, input(part), part.bytes, false);
+      windows_.sent += part.bytes;
+    }
   } else {
-    const Range own = part_of(context().rank);
-    const size_t own_begin = own.offset * element_bytes_;
-    const size_t own_end = own.end() * element_bytes_;
-    copy_bytes(window, input(), own_begin, false);
-    copy_bytes(window + own_end, input() + own_end, bytes - own_end, false);
+    const Part part = step_.parts == WindowParts::all ? whole_piece() : part_of(context().rank);
+    copy_bytes(window + part.window, input(part), part.bytes, false);
+    windows_.sent += part.bytes * others;
   }
   if (step_.piece == 0) {  // the line becomes visible with the piece
     OperationLine& line = line_of(context().rank);
     line.digest = digest();
     publish(line.sequence, sequence());
-    windows_.lines += sizeof(OperationLine) * (static_cast<size_t>(context().nranks) - 1);
+    windows_.lines += sizeof(OperationLine) * others;
   }
   publish(segment_of(context().rank).words().published.value, windows_.pieces + static_cast<uint32_t>(step_.piece) + 1);
   ring_all();
@@ -184,70 +233,88 @@ void WindowTask<Schedule>::publish_piece() {
 template <typename Schedule>
 void WindowTask<Schedule>::combine_piece() {
   const auto nranks = static_cast<size_t>(context().nranks);
-  const Range part = step_.whole ? Range{0, piece_range().count} : part_of(context().rank);
-  const size_t offset = part.offset * element_bytes_;
+  const Part part = step_.parts == WindowParts::all ? whole_piece() : part_of(context().rank);
   std::array<ReduceSource, plan::kMaxWindowRanks> sources;
   for (size_t rank = 0; rank < nranks; ++rank) {
     const bool own = static_cast<int>(rank) == context().rank;
-    sources[rank] = {own ? input() + offset : window_of(static_cast<int>(rank)) + offset, false};
+    sources[rank] = {own ? input(part) : window_of(static_cast<int>(rank)) + part.window, false};
   }
   std::array<ReduceTarget, 2> targets{};
-  targets[0] = {output() + offset, false, streaming_};
-  if (!step_.whole) targets[1] = {window_of(context().rank) + offset, false, false};
-  const size_t target_number = step_.whole ? 1 : 2;
-  reduce(reduction_, {sources.data(), nranks}, {targets.data(), target_number}, part.count);
-  windows_.received += part.count * element_bytes_ * (nranks - 1);
-  if (step_.whole) {
-    windows_.sent += part.count * element_bytes_ * (nranks - 1);
-    return;
-  }
-  windows_.sent += (piece_range().count - part.count) * element_bytes_ + part.count * element_bytes_ * (nranks - 1);
+  targets[0] = {output(part), false, streaming_};
+  if (step_.hand_out) targets[1] = {window_of(context().rank) + part.window, false, false};
+  const size_t target_number = step_.hand_out ? 2 : 1;
+  reduce(reduction_, {sources.data(), nranks}, {targets.data(), target_number}, part.bytes / element_bytes_);
+  windows_.received += part.bytes * (nranks - 1);
+  if (!step_.hand_out) return;
+  windows_.sent += part.bytes * (nranks - 1);
   publish(segment_of(context().rank).words().combined.value, windows_.pieces + static_cast<uint32_t>(step_.piece) + 1);
   ring_all();
 }
 
 template <typename Schedule>
 void WindowTask<Schedule>::fetch_part() {
-  const Range part = part_of(step_.peer);
-  const size_t offset = part.offset * element_bytes_;
-  copy_bytes(output() + offset, window_of(step_.peer) + offset, part.count * element_bytes_, streaming_);
-  windows_.received += part.count * element_bytes_;
+  const Part part = part_of(step_.peer);
+  copy_bytes(output(part), window_of(step_.peer) + part.window, part.bytes, streaming_);
+  windows_.received += part.bytes;
 }
 
 template <typename Schedule>
-Range WindowTask<Schedule>::piece_range() const {
-  return schedule::slice_of({0, args().count}, piece_count_, step_.piece);
+void WindowTask<Schedule>::keep_part() {
+  const Part part = part_of(context().rank);
+  if (input(part) != output(part)) copy_bytes(output(part), input(part), part.bytes, streaming_);
 }
 
 template <typename Schedule>
-Range WindowTask<Schedule>::part_of(int rank) const {
-  return schedule::even_part(piece_range().count, context().nranks, rank, kCacheLine / element_bytes_);
+typename WindowTask<Schedule>::Part WindowTask<Schedule>::whole_piece() const {
+  const Range piece = schedule::slice_of({0, args().count}, piece_count_, step_.piece);
+  const size_t offset = piece.offset * element_bytes_;
+  return {piece.count * element_bytes_, offset, offset, 0};
+}
+
+template <typename Schedule>
+typename WindowTask<Schedule>::Part WindowTask<Schedule>::part_of(int rank) const {
+  if constexpr (kInBlocks<Schedule>) {
+    const Block block = block_of(args(), context().rank, rank);
+    const Range slice = schedule::slice_of({0, block.count}, piece_count_, step_.piece);
+    const bool alone = Schedule::kCollective == Collective::all_gather;  // in the window of its owner
+    const size_t stride = (piece_count_ * element_bytes_ + kCacheLine - 1) / kCacheLine * kCacheLine;
+    return {slice.count * element_bytes_, (block.input + slice.offset) * element_bytes_,
+            (block.output + slice.offset) * element_bytes_, alone ? 0 : static_cast<size_t>(rank) * stride};
+  } else {
+    const Part piece = whole_piece();
+    const Range part = schedule::even_part(piece.bytes / element_bytes_, context().nranks, rank,
+                                           kCacheLine / element_bytes_);
+    const size_t offset = part.offset * element_bytes_;
+    return {part.count * element_bytes_, piece.input + offset, piece.output + offset, offset};
+  }
 }
 
 template <typename Schedule>
 std::byte* WindowTask<Schedule>::window_of(int rank) const {
-  const size_t number = WindowOf<Schedule>::used_slots(windows_) + step_.piece;
-  return WindowOf<Schedule>::slot(segment_of(rank), number % Schedule::kSlots);
+  const size_t number = used_slots<Schedule>(windows_) + step_.piece;
+  return slot_of<Schedule>(segment_of(rank), number % Schedule::kSlots);
 }
 
 template <typename Schedule>
-const std::byte* WindowTask<Schedule>::input() const {
-  return static_cast<const std::byte*>(args().send) + piece_range().offset * element_bytes_;
+const std::byte* WindowTask<Schedule>::input(const Part& part) const {
+  return static_cast<const std::byte*>(args().send) + part.input;
 }
 
 template <typename Schedule>
-std::byte* WindowTask<Schedule>::output() const {
-  return static_cast<std::byte*>(args().receive) + piece_range().offset * element_bytes_;
+std::byte* WindowTask<Schedule>::output(const Part& part) const {
+  return static_cast<std::byte*>(args().receive) + part.output;
 }
 
 template <typename Schedule>
 void WindowTask<Schedule>::finish() {
   windows_.pieces += static_cast<uint32_t>(pieces_);
-  uint32_t& used = WindowOf<Schedule>::used_slots(windows_);
+  uint32_t& used = used_slots<Schedule>(windows_);
   used = static_cast<uint32_t>((used + pieces_) % Schedule::kSlots);
 }
 
 template class WindowTask<schedule::OneShot>;
 template class WindowTask<schedule::TwoShot>;
+template class WindowTask<schedule::DirectReduceScatter>;
+template class WindowTask<schedule::DirectAllGather>;
 
 }  // namespace ronde

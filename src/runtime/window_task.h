@@ -1,12 +1,14 @@
-// Executes a schedule of window steps (one-shot, two-shot), and the all-reduce that fits in a line, on host memory: every
-// rank reads every other one's segment.
+// Executes a schedule of window steps (one-shot, two-shot, direct), and collectives that fit in a line, on host memory:
+// every rank reads every other one's segment.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "link/segment.h"
+#include "runtime/block_map.h"
 #include "runtime/operation_task.h"
+#include "schedule/direct.h"
 #include "schedule/one_shot.h"
 #include "schedule/partition.h"
 #include "schedule/steps.h"
@@ -21,9 +23,10 @@ struct NodeWindows {
     Ringer ringer;               // not used for the own one
   };
   std::vector<Peer> peers;          // by rank
+  uint32_t operations = 0;          // in lines and windows, before this one
   uint32_t pieces = 0;              // window pieces of all operations before this one
   uint32_t one_shot_pieces = 0;     // of them, those in the one-shot slots
-  uint32_t two_shot_pieces = 0;     // of them, those in the two-shot slots
+  uint32_t two_shot_pieces = 0;     // of them, those in the slots of two-shot and direct
   unsigned long long sent = 0;      // bytes that others read from the own windows
   unsigned long long received = 0;  // bytes read from the others' windows
   unsigned long long lines = 0;     // heads, each way: bytes of lines published
@@ -34,9 +37,14 @@ class WindowTaskBase : public OperationTask {
  protected:
   WindowTaskBase(const OperationContext& context, const OperationArgs& args, uint32_t sequence,
                  plan::Algorithm algorithm, const Reduction& reduction, NodeWindows& windows)
-      : OperationTask(context, args, sequence, algorithm), reduction_(reduction), windows_(windows) {}
+      : OperationTask(context, args, sequence, algorithm),
+        reduction_(reduction),
+        windows_(windows),
+        place_(windows.operations++ % 2) {}
 
-  [[nodiscard]] OperationLine& line_of(int rank) const { return segment_of(rank).words().lines[sequence() % 2]; }
+  // The place of the operation in windows before the last is free: this rank has ended the last one, so everybody had begun
+  // it, so everybody had ended the one before and reads its lines no more.
+  [[nodiscard]] OperationLine& line_of(int rank) const { return segment_of(rank).words().lines[place_]; }
   [[nodiscard]] Segment& segment_of(int rank) const { return *windows_.peers[static_cast<size_t>(rank)].segment; }
   void ring_all() const;
   // The peer's line, at a moment when it has not done what this rank waits for: it may show another operation.
@@ -46,9 +54,13 @@ class WindowTaskBase : public OperationTask {
 
   Reduction reduction_;
   NodeWindows& windows_;
+
+ private:
+  uint32_t place_;  // of its lines
 };
 
-// All-reduce of at most OperationLine::kPayloadBytes: the payload rides in the line.
+// An operation to which each rank gives at most OperationLine::kPayloadBytes, read by all: they ride in its line. All-reduce,
+// reduce-scatter, all-gather, barrier.
 class LineTask final : public WindowTaskBase {
  public:
   LineTask(const OperationContext& context, const OperationArgs& args, uint32_t sequence, const Reduction& reduction,
@@ -62,6 +74,9 @@ class LineTask final : public WindowTaskBase {
     return {static_cast<uint32_t>(heard_), static_cast<uint32_t>(context().nranks)};
   }
   void publish_line();
+  void combine();
+  void gather();
+  [[nodiscard]] size_t payload_bytes(int rank) const;  // that it gives
 
   bool published_ = false;
   int heard_ = 0;  // ranks, in order, whose line has come
@@ -70,7 +85,7 @@ class LineTask final : public WindowTaskBase {
 template <typename Schedule>
 class WindowTask final : public WindowTaskBase {
  public:
-  // piece_bytes: of a message piece; at most a window slot.
+  // piece_bytes: of a piece of the message, or of the part that each rank has in it.
   WindowTask(const OperationContext& context, const OperationArgs& args, uint32_t sequence, const Reduction& reduction,
              size_t piece_bytes, NodeWindows& windows);
 
@@ -83,18 +98,27 @@ class WindowTask final : public WindowTaskBase {
   bool run_step(bool moved);  // false: wait, or the end by an error; result_ says which
   bool await(int peer, const SharedCounter& counter, bool moved);
   bool await_published(bool moved);
+  bool check_line(int peer);
   void publish_piece();
   void combine_piece();
   void fetch_part();
-  [[nodiscard]] schedule::Range piece_range() const;
-  [[nodiscard]] schedule::Range part_of(int rank) const;  // within the piece
+  void keep_part();
+  // A part of the current piece: where it lies.
+  struct Part {
+    size_t bytes = 0;
+    size_t input = 0;   // offsets in bytes: in the send buffer, if this rank has it there
+    size_t output = 0;  // in the receive buffer, if it ends there
+    size_t window = 0;  // in the slot of the rank that publishes it
+  };
+  [[nodiscard]] Part whole_piece() const;
+  [[nodiscard]] Part part_of(int rank) const;
   [[nodiscard]] std::byte* window_of(int rank) const;
-  [[nodiscard]] const std::byte* input() const;
-  [[nodiscard]] std::byte* output() const;
+  [[nodiscard]] const std::byte* input(const Part& part) const;
+  [[nodiscard]] std::byte* output(const Part& part) const;
   void finish();
 
   size_t element_bytes_;
-  size_t piece_count_;  // elements of a piece
+  size_t piece_count_;  // elements of a piece, or of each rank's part
   size_t pieces_;
   Schedule schedule_;
   bool streaming_;
@@ -106,5 +130,7 @@ class WindowTask final : public WindowTaskBase {
 
 extern template class WindowTask<schedule::OneShot>;
 extern template class WindowTask<schedule::TwoShot>;
+extern template class WindowTask<schedule::DirectReduceScatter>;
+extern template class WindowTask<schedule::DirectAllGather>;
 
 }  // namespace ronde

@@ -18,6 +18,13 @@ class Contributions {
     return own;
   }
 
+  // Each of n once.
+  [[nodiscard]] static Contributions of_all(int n) {
+    Contributions all;
+    for (int position = 0; position < n; ++position) all.add(of(position));
+    return all;
+  }
+
   void add(const Contributions& other) {
     for (size_t i = 0; i < once_.size(); ++i) {
       more_[i] |= other.more_[i] | (once_[i] & other.once_[i]);
@@ -32,13 +39,12 @@ class Contributions {
     return (once_[word(position)] & bit(position)) != 0 ? 1 : 0;
   }
 
-  // Everybody of n exactly once.
-  [[nodiscard]] bool complete(int n) const { return first_wrong(n) == n; }
+  bool operator==(const Contributions&) const = default;
 
-  // The first of n positions that is not in it exactly once; n if there is none.
-  [[nodiscard]] int first_wrong(int n) const {
+  // The first of n positions that is not in it as often as in `wanted`; n if there is none.
+  [[nodiscard]] int first_difference(const Contributions& wanted, int n) const {
     int position = 0;
-    while (position < n && times(position) == 1) ++position;
+    while (position < n && times(position) == wanted.times(position)) ++position;
     return position;
   }
 

@@ -5,21 +5,22 @@
 // has combined the last piece, so everybody had published it, so everybody had combined the one before.
 #pragma once
 
+#include "schedule/collective.h"
 #include "schedule/steps.h"
 
 namespace ronde::schedule {
 
 class OneShot {
  public:
-  static constexpr int kSlots = 2;
+  static constexpr Collective kCollective = Collective::all_reduce;
+  static constexpr size_t kSlots = 2;
 
-  explicit OneShot(size_t pieces) : pieces_(pieces) {}
+  OneShot(int /*n*/, int /*position*/, size_t pieces) : pieces_(pieces) {}
 
   [[nodiscard]] size_t steps() const { return 2 * pieces_; }
 
   [[nodiscard]] WindowStep step(size_t number) const {
-    return {
-        .action = number % 2 == 0 ? WindowAction::publish : WindowAction::combine, .piece = number / 2, .whole = true};
+    return {.action = number % 2 == 0 ? WindowAction::publish : WindowAction::combine, .piece = number / 2};
   }
 
  private:

@@ -2,16 +2,18 @@
 // Here to be compared with the ring: its position 0 sends and receives n-1 times the message.
 #pragma once
 
+#include "schedule/collective.h"
 #include "schedule/steps.h"
 
 namespace ronde::schedule {
 
 class Star {
  public:
+  static constexpr Collective kCollective = Collective::all_reduce;
   static constexpr bool kChunkPerRank = false;
   static constexpr bool kPartialsAreInputs = true;  // what is not final is somebody's input as it was
 
-  Star(int n, int position) : n_(n), position_(position) {}
+  Star(int n, int position, int /*root*/ = 0) : n_(n), position_(position) {}
 
   [[nodiscard]] int steps() const { return position_ == 0 ? 1 : 2; }
 

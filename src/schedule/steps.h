@@ -34,19 +34,26 @@ struct LinkStep {
   bool sends_final = false;     // what leaves is final
 };
 
-// One step of a schedule over windows (memory of a rank that the others of its node can read), for one piece.
+// One step of a schedule over windows (memory of a rank that the others of its node can read), for one piece. A piece has
+// a part for each position.
 enum class WindowAction : uint8_t {
-  publish,  // copy the parts of the own input that others need into the own window, and say so
-  combine,  // wait until all have published the piece; combine over all ranks; write to the output and, unless `whole`,
-            // to the own window, and say so
-  fetch,    // wait until `peer` has combined its part; copy that part from its window to the output
+  publish,  // copy `parts` of the own input into the own window, and say so
+  combine,  // wait until all have published the piece; combine `parts` over all ranks; write to the output and, if
+            // `hand_out`, to the own window, and say so
+  fetch,    // wait until `peer` has combined its part, or, if `as_published`, has published it; copy that part from its
+            // window to the output
+  keep,     // copy the own part of the own input to the output
 };
+
+enum class WindowParts : uint8_t { all, own, others };
 
 struct WindowStep {
   WindowAction action = WindowAction::publish;
   size_t piece = 0;
-  int peer = 0;        // fetch: from whom
-  bool whole = false;  // publish, combine: the whole piece; else publish all but the own part, combine the own part
+  int peer = 0;                                // fetch: from whom
+  WindowParts parts = WindowParts::all;        // publish, combine
+  bool hand_out = false;                       // combine
+  bool as_published = false;                   // fetch
 };
 
 }  // namespace ronde::schedule

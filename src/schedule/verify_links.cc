@@ -62,17 +62,22 @@ class LinkMachine {
         conditions_(conditions),
         n_(program.positions),
         links_(count(n_) * count(n_)),
-        cells_(count(n_) * count(program.chunks) * conditions.slices) {}
+        cells_(count(n_) * count(chunks()) * conditions.slices) {}
 
   Verdict run();
 
  private:
   static size_t count(int value) { return static_cast<size_t>(value); }
+  [[nodiscard]] int chunks() const { return program_.meaning.chunks; }
   Link& link(int sender, int receiver) { return links_[count(sender) * count(n_) + count(receiver)]; }
   Cell& cell(int position, int chunk, size_t slice) {
-    return cells_[(count(position) * count(program_.chunks) + count(chunk)) * conditions_.slices + slice];
+    return cells_[(count(position) * count(chunks()) + count(chunk)) * conditions_.slices + slice];
   }
   int peer(const Peers& peers, int i) const { return (peers.first + i) % n_; }
+  [[nodiscard]] bool holds(int position, int chunk) const { return program_.meaning.holds(position, chunk); }
+  Cell& overlaid(int position, int chunk, size_t slice) {
+    return cell(position, program_.meaning.overlaid(position, chunk), slice);
+  }
 
   void start();
   bool advance(int position);
@@ -81,11 +86,12 @@ class LinkMachine {
   void perform(int position, const LinkStep& step, size_t slice);
   Contributions receive(int position, const LinkStep& step, size_t slice);
   void add_own(int position, const LinkStep& step, Cell& own, Contributions& value);
-  void keep(int position, Cell& own, const Contributions& value);
-  void check_overwrite(int owner, const Cell& target, int writer);
+  void keep(int position, const LinkStep& step, size_t slice, const Contributions& value);
+  void overwrite(int owner, int chunk, size_t slice, int writer);
   void release(int position, const LinkStep& step);
   void send(int position, const LinkStep& step, size_t slice, const Contributions& value);
   void check_end();
+  void check_output(int position, int chunk, size_t slice);
 
   // The first failure is the one that is told.
   void fail(const std::string& why) {
@@ -154,7 +160,7 @@ bool LinkMachine::advance(int position) {
 }
 
 std::string LinkMachine::malformed(int position, const LinkStep& step) const {
-  if (step.chunk < 0 || step.chunk >= program_.chunks) return "names a chunk that does not exist";
+  if (step.chunk < 0 || step.chunk >= chunks()) return "names a chunk that does not exist";
   for (const Peers& peers : {step.from, step.to}) {
     if (peers.count < 0 || peers.count > n_ || peers.first < 0) return "names peers that do not exist";
     for (int i = 0; i < peers.count; ++i) {
@@ -200,7 +206,7 @@ void LinkMachine::perform(int position, const LinkStep& step, size_t slice) {
   Cell& own = cell(position, step.chunk, slice);
   Contributions value = receive(position, step, slice);
   add_own(position, step, own, value);
-  if (step.keep) keep(position, own, value);
+  if (step.keep) keep(position, step, slice, value);
   release(position, step);
   send(position, step, slice, value);
 }
@@ -232,35 +238,44 @@ void LinkMachine::add_own(int position, const LinkStep& step, Cell& own, Contrib
     value.add(own.output);
   }
   if (step.add_input) {
+    if (program_.meaning.final_value(step.chunk).times(position) == 0) fail_at(position, "adds an input it does not have");
     if (own.input_overwritten) fail_at(position, "reads its input after it was overwritten in place");
     own.input_read = positions_[count(position)].clock.time(position);
     value.add(Contributions::of(position));
   }
 }
 
-void LinkMachine::keep(int position, Cell& own, const Contributions& value) {
+void LinkMachine::keep(int position, const LinkStep& step, size_t slice, const Contributions& value) {
+  Cell& own = cell(position, step.chunk, slice);
+  if (!holds(position, step.chunk)) fail_at(position, "keeps what it has no output for");
   // Wrong even where it does no harm: the output is of the user's type, which a partial result need not fit.
   if (own.written && !own.used) fail_at(position, "overwrites an output that nobody has read");
-  check_overwrite(position, own, position);
+  overwrite(position, step.chunk, slice, position);
   own.output = value;
   own.written = true;
   own.used = false;
-  own.input_overwritten |= conditions_.in_place;
 }
 
 // `writer` (the owner, or the sender of a final slice) writes into the output: nobody may still read there.
-void LinkMachine::check_overwrite(int owner, const Cell& target, int writer) {
+void LinkMachine::overwrite(int owner, int chunk, size_t slice, int writer) {
   const VectorClock& clock = positions_[count(writer)].clock;
-  for (const Reference& reference : target.references) {
-    if (!reference.of_output && !conditions_.in_place) continue;
-    if (reference.released == kNotYet || !clock.has_seen(reference.reader, reference.released)) {
+  const Cell& target = cell(owner, chunk, slice);
+  Cell& beneath = overlaid(owner, chunk, slice);
+  const auto check_readers = [&](const Cell& of, bool outputs) {
+    for (const Reference& reference : of.references) {
+      if (reference.of_output != outputs) continue;
+      if (reference.released != kNotYet && clock.has_seen(reference.reader, reference.released)) continue;
       fail_at(writer, "overwrites memory of " + std::to_string(owner) + " that " + std::to_string(reference.reader) +
                           " may still be reading");
     }
-  }
-  if (conditions_.in_place && !clock.has_seen(owner, target.input_read)) {
+  };
+  check_readers(target, true);
+  if (!conditions_.in_place) return;
+  check_readers(beneath, false);
+  if (!clock.has_seen(owner, beneath.input_read)) {
     fail_at(writer, "overwrites input that " + std::to_string(owner) + " may still be reading");
   }
+  beneath.input_overwritten = true;
 }
 
 void LinkMachine::release(int position, const LinkStep& step) {
@@ -275,16 +290,16 @@ void LinkMachine::release(int position, const LinkStep& step) {
 }
 
 void LinkMachine::send(int position, const LinkStep& step, size_t slice, const Contributions& value) {
-  if (step.to.count > 0 && step.sends_final != value.complete(n_)) {
+  if (step.to.count > 0 && step.sends_final != (value == program_.meaning.final_value(step.chunk))) {
     fail_at(position, step.sends_final ? "sends a partial slice as final" : "sends a final slice as partial");
   }
   const VectorClock& clock = positions_[count(position)].clock;
   Cell& own = cell(position, step.chunk, slice);
   const bool input_as_it_is = step.from.count == 0 && !step.from_output;
-  if (conditions_.user_memory && step.to.count > 0 && !input_as_it_is && !step.keep) {
+  const bool holds_chunk = holds(position, step.chunk);
+  if (conditions_.user_memory && step.to.count > 0 && !input_as_it_is && !step.keep && holds_chunk) {
     // A partial result is sent from where the final one will be.
-    check_overwrite(position, own, position);
-    own.input_overwritten |= conditions_.in_place;
+    overwrite(position, step.chunk, slice, position);
   }
   for (int i = 0; i < step.to.count; ++i) {
     const int receiver = peer(step.to, i);
@@ -296,17 +311,14 @@ void LinkMachine::send(int position, const LinkStep& step, size_t slice, const C
     message.value = value;
     message.sent = clock;
     message.memory = nullptr;
-    if (conditions_.user_memory) {
+    if (conditions_.user_memory && (input_as_it_is || holds_chunk)) {
       message.memory = &own;
       message.reference = own.references.size();
-      own.references.push_back({.reader = receiver, .of_output = !input_as_it_is || step.keep});
+      own.references.push_back({.reader = receiver, .of_output = !input_as_it_is});
     }
     ++outgoing.sent;
-    if (conditions_.user_memory && message.final) {
-      Cell& target = cell(receiver, step.chunk, slice);
-      check_overwrite(receiver, target, position);
-      target.input_overwritten |= conditions_.in_place;
-    }
+    if (conditions_.user_memory && message.final && holds(receiver, step.chunk))
+      overwrite(receiver, step.chunk, slice, position);
   }
 }
 
@@ -325,17 +337,23 @@ void LinkMachine::check_end() {
     }
   }
   for (int position = 0; position < n_; ++position) {
-    for (int chunk = 0; chunk < program_.chunks; ++chunk) {
-      for (size_t slice = 0; slice < conditions_.slices; ++slice) {
-        const Contributions& output = cell(position, chunk, slice).output;
-        const int wrong = output.first_wrong(n_);
-        if (wrong == n_) continue;
-        fail("position " + std::to_string(position) + " ends with chunk " + std::to_string(chunk) + " slice " +
-             number(slice) + " in which the input of " + std::to_string(wrong) + " is " +
-             (output.times(wrong) == 0 ? "missing" : "added twice"));
-      }
+    for (int chunk = 0; chunk < chunks(); ++chunk) {
+      if (!holds(position, chunk)) continue;
+      for (size_t slice = 0; slice < conditions_.slices; ++slice) check_output(position, chunk, slice);
     }
   }
+}
+
+void LinkMachine::check_output(int position, int chunk, size_t slice) {
+  const Contributions& output = cell(position, chunk, slice).output;
+  const Contributions wanted = program_.meaning.final_value(chunk);
+  const int wrong = output.first_difference(wanted, n_);
+  if (wrong == n_) return;
+  const char* const how = output.times(wrong) == 0    ? "missing"
+                          : wanted.times(wrong) == 0 ? "not wanted"
+                                                     : "added twice";
+  fail("position " + std::to_string(position) + " ends with chunk " + std::to_string(chunk) + " slice " +
+       number(slice) + " in which the input of " + std::to_string(wrong) + " is " + how);
 }
 
 }  // namespace
@@ -344,7 +362,7 @@ Verdict verify_links(const LinkProgram& program, const LinkConditions& condition
   if (program.positions < 1 || program.positions > Contributions::kMaxPositions) {
     return {false, "between 1 and " + std::to_string(Contributions::kMaxPositions) + " positions can be verified"};
   }
-  if (program.chunks < 1 || conditions.slices < 1 || conditions.slots < 1 ||
+  if (program.meaning.chunks < 1 || conditions.slices < 1 || conditions.slots < 1 ||
       (conditions.depth < 1 && !conditions.order)) {
     return {false, "chunks, slices, slots and depth must be at least 1"};
   }

@@ -2,8 +2,6 @@
 #include <utility>
 
 #include "schedule/contributions.h"
-#include "schedule/one_shot.h"
-#include "schedule/two_shot.h"
 #include "schedule/vector_clock.h"
 #include "schedule/verifier.h"
 
@@ -39,6 +37,10 @@ struct Whereabouts {
   std::vector<VectorClock> at_combine;
 };
 
+bool covers(WindowParts parts, int position, int part) {
+  return parts == WindowParts::all || (parts == WindowParts::own) == (part == position);
+}
+
 class WindowMachine {
  public:
   WindowMachine(const WindowProgram& program, const WindowConditions& conditions)
@@ -68,12 +70,14 @@ class WindowMachine {
   void publish(int position, const WindowStep& step);
   void combine(int position, const WindowStep& step);
   void fetch(int position, const WindowStep& step);
+  void keep(int position, const WindowStep& step);
   Contributions own_input(int position, size_t piece, int part);
   void write_output(int position, size_t piece, int part, const Contributions& value);
   void write_window(int owner, size_t piece, int part, bool combined, const Contributions& value);
   void check_all_read(int owner, const Times& reads);
   const Contributions& read_window(int reader, int owner, size_t piece, int part, bool combined);
   void check_end();
+  void check_output(int position, size_t piece, int part);
 
   void fail(const std::string& why) {
     if (why_.empty()) why_ = why;
@@ -133,13 +137,15 @@ bool WindowMachine::advance(int position) {
   if (step.action == WindowAction::combine) {
     for (const Whereabouts& other : positions_) me.clock.join(other.at_publish[step.piece]);
   } else if (step.action == WindowAction::fetch) {
-    me.clock.join(positions_[count(step.peer)].at_combine[step.piece]);
+    const Whereabouts& peer = positions_[count(step.peer)];
+    me.clock.join((step.as_published ? peer.at_publish : peer.at_combine)[step.piece]);
   }
   me.clock.tick(position);
   switch (step.action) {
     case WindowAction::publish: publish(position, step); break;
     case WindowAction::combine: combine(position, step); break;
     case WindowAction::fetch: fetch(position, step); break;
+    case WindowAction::keep: keep(position, step); break;
   }
   ++me.next;
   return true;
@@ -153,21 +159,24 @@ std::string WindowMachine::malformed(int position, const WindowStep& step) const
       if (step.piece != me.published) return "publishes pieces out of order";
       break;
     case WindowAction::combine:
-      if (step.piece != me.combined) return "combines pieces out of order";
+      if (step.piece < me.combined) return "combines pieces out of order";
       break;
     case WindowAction::fetch:
       if (step.peer < 0 || step.peer >= n_ || step.peer == position) return "fetches from nobody else";
       break;
+    case WindowAction::keep: break;
   }
   return {};
 }
 
 // What the step waits for; empty if nothing.
 std::string WindowMachine::blocked(const WindowStep& step) const {
-  if (step.action == WindowAction::publish) return {};
+  if (step.action == WindowAction::publish || step.action == WindowAction::keep) return {};
   if (step.action == WindowAction::fetch) {
-    if (positions_[count(step.peer)].combined > step.piece) return {};
-    return "waits until " + std::to_string(step.peer) + " has combined piece " + std::to_string(step.piece);
+    const Whereabouts& peer = positions_[count(step.peer)];
+    if ((step.as_published ? peer.published : peer.combined) > step.piece) return {};
+    return "waits until " + std::to_string(step.peer) + (step.as_published ? " has published" : " has combined") +
+           " piece " + std::to_string(step.piece);
   }
   for (int other = 0; other < n_; ++other) {
     if (positions_[count(other)].published > step.piece) continue;
@@ -178,7 +187,7 @@ std::string WindowMachine::blocked(const WindowStep& step) const {
 
 void WindowMachine::publish(int position, const WindowStep& step) {
   for (int part = 0; part < n_; ++part) {
-    if (!step.whole && part == position) continue;
+    if (!covers(step.parts, position, part)) continue;
     write_window(position, step.piece, part, false, own_input(position, step.piece, part));
   }
   Whereabouts& me = positions_[count(position)];
@@ -188,30 +197,37 @@ void WindowMachine::publish(int position, const WindowStep& step) {
 
 void WindowMachine::combine(int position, const WindowStep& step) {
   for (int part = 0; part < n_; ++part) {
-    if (!step.whole && part != position) continue;
+    if (!covers(step.parts, position, part)) continue;
     Contributions sum = own_input(position, step.piece, part);
     for (int other = 0; other < n_; ++other) {
       if (other != position) sum.add(read_window(position, other, step.piece, part, false));
     }
     write_output(position, step.piece, part, sum);
-    if (!step.whole) write_window(position, step.piece, part, true, sum);
+    if (step.hand_out) write_window(position, step.piece, part, true, sum);
   }
   Whereabouts& me = positions_[count(position)];
   me.at_combine[step.piece] = me.clock;
-  ++me.combined;
+  me.combined = step.piece + 1;
 }
 
 void WindowMachine::fetch(int position, const WindowStep& step) {
-  write_output(position, step.piece, step.peer, read_window(position, step.peer, step.piece, step.peer, true));
+  write_output(position, step.piece, step.peer,
+               read_window(position, step.peer, step.piece, step.peer, !step.as_published));
+}
+
+void WindowMachine::keep(int position, const WindowStep& step) {
+  write_output(position, step.piece, position, own_input(position, step.piece, position));
 }
 
 Contributions WindowMachine::own_input(int position, size_t piece, int part) {
+  if (program_.meaning(piece).final_value(part).times(position) == 0) fail_at(position, "reads an input that it does not have");
   if (input_overwritten(position, piece, part)) fail_at(position, "reads its input after it was overwritten in place");
   return Contributions::of(position);
 }
 
 void WindowMachine::write_output(int position, size_t piece, int part, const Contributions& value) {
   Contributions& target = output(position, piece, part);
+  if (!program_.meaning(piece).holds(position, part)) fail_at(position, "writes what it has no output for");
   if (!target.empty()) fail_at(position, "writes an output twice");
   target = value;
   if (conditions_.in_place) input_overwritten(position, piece, part) = true;
@@ -264,32 +280,22 @@ void WindowMachine::check_end() {
   for (int position = 0; position < n_; ++position) {
     for (size_t piece = 0; piece < program_.pieces; ++piece) {
       for (int part = 0; part < n_; ++part) {
-        const Contributions& value = output(position, piece, part);
-        const int wrong = value.first_wrong(n_);
-        if (wrong == n_) continue;
-        fail("position " + std::to_string(position) + " ends with piece " + std::to_string(piece) + " part " +
-             std::to_string(part) + " in which the input of " + std::to_string(wrong) + " is " +
-             (value.times(wrong) == 0 ? "missing" : "added twice"));
+        if (program_.meaning(piece).holds(position, part)) check_output(position, piece, part);
       }
     }
   }
 }
 
+void WindowMachine::check_output(int position, size_t piece, int part) {
+  const Contributions& value = output(position, piece, part);
+  const int wrong = value.first_difference(program_.meaning(piece).final_value(part), n_);
+  if (wrong == n_) return;
+  fail("position " + std::to_string(position) + " ends with piece " + std::to_string(piece) + " part " +
+       std::to_string(part) + " in which the input of " + std::to_string(wrong) + " is " +
+       (value.times(wrong) == 0 ? "missing" : "added twice"));
+}
+
 }  // namespace
-
-WindowProgram one_shot_program(int n, size_t pieces) {
-  return {.positions = n,
-          .pieces = pieces,
-          .steps = [pieces](int) { return OneShot(pieces).steps(); },
-          .step = [pieces](int, size_t number) { return OneShot(pieces).step(number); }};
-}
-
-WindowProgram two_shot_program(int n, size_t pieces) {
-  return {.positions = n,
-          .pieces = pieces,
-          .steps = [n, pieces](int position) { return TwoShot(n, position, pieces).steps(); },
-          .step = [n, pieces](int position, size_t number) { return TwoShot(n, position, pieces).step(number); }};
-}
 
 Verdict verify_windows(const WindowProgram& program, const WindowConditions& conditions) {
   if (program.positions < 1 || program.positions > Contributions::kMaxPositions) {

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstring>
 
+#include "runtime/element_values.h"
+
 namespace ronde::testing {
 namespace {
 
@@ -32,41 +34,6 @@ int expected_value(const Call& call, int nranks, size_t index) {
   if (call.op == rondeMax) return greatest;
   if (call.type == rondeInt8) sum = static_cast<int8_t>(sum);  // integers wrap before they are divided
   return call.op == rondeAvg ? sum / nranks : sum;
-}
-
-template <typename T>
-void put(std::byte* target, T value) {
-  std::memcpy(target, &value, sizeof value);
-}
-template <typename T>
-T get(const std::byte* source) {
-  T value;
-  std::memcpy(&value, source, sizeof value);
-  return value;
-}
-
-void store(DataType type, std::byte* target, int value) {
-  switch (type) {
-    case rondeInt8: return put(target, static_cast<int8_t>(value));
-    case rondeFloat32: return put(target, static_cast<float>(value));
-    case rondeFloat64: return put(target, static_cast<double>(value));
-    default: {  // bfloat16: the upper half of a float32
-      const auto whole = static_cast<float>(value);
-      return put(target, static_cast<uint16_t>(get<uint32_t>(reinterpret_cast<const std::byte*>(&whole)) >> 16));
-    }
-  }
-}
-
-double load(DataType type, const std::byte* source) {
-  switch (type) {
-    case rondeInt8: return get<int8_t>(source);
-    case rondeFloat32: return get<float>(source);
-    case rondeFloat64: return get<double>(source);
-    default: {
-      const uint32_t bits = static_cast<uint32_t>(get<uint16_t>(source)) << 16;
-      return get<float>(reinterpret_cast<const std::byte*>(&bits));
-    }
-  }
 }
 
 std::vector<std::byte> guarded(size_t bytes) {
@@ -98,7 +65,7 @@ CallBuffers::CallBuffers(const Call& call, int rank, int nranks)
   std::vector<std::byte>& source = call.in_place ? output_ : input_;
   input_offset_ = call.in_place ? output_offset_ : offset_in(input_, 2 * call.misaligned);
   for (size_t i = 0; i < call.count; ++i) {
-    store(call.type, source.data() + input_offset_ + i * bytes, input_value(call, rank, nranks, i));
+    store_value(call.type, source.data() + input_offset_ + i * bytes, input_value(call, rank, nranks, i));
   }
 }
 
@@ -110,7 +77,7 @@ OperationArgs CallBuffers::args() {
 Status CallBuffers::check() const {
   const size_t bytes = element_bytes(call_.type);
   for (size_t i = 0; i < call_.count; ++i) {
-    const double found = load(call_.type, result() + i * bytes);
+    const double found = load_value(call_.type, result() + i * bytes);
     const int expected = expected_value(call_, nranks_, i);
     if (found == expected) continue;
     return {rondeInternalError, fmt::format("rank {} of {}, {}: element {} is {}, expected {}", rank_, nranks_,
@@ -121,7 +88,7 @@ Status CallBuffers::check() const {
     return {rondeInternalError, fmt::format("rank {}, {}: written beside the output", rank_, text_of(call_))};
   }
   for (size_t i = 0; i < call_.count && !call_.in_place; ++i) {
-    if (load(call_.type, input_.data() + input_offset_ + i * bytes) != input_value(call_, rank_, nranks_, i)) {
+    if (load_value(call_.type, input_.data() + input_offset_ + i * bytes) != input_value(call_, rank_, nranks_, i)) {
       return {rondeInternalError, fmt::format("rank {}, {}: the input was changed", rank_, text_of(call_))};
     }
   }

@@ -1,7 +1,10 @@
 #include <catch2/catch.hpp>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "schedule/chain.h"
+#include "schedule/exchange.h"
 #include "schedule/ring.h"
 #include "schedule/slice_order.h"
 #include "schedule/star.h"
@@ -22,7 +25,7 @@ void require_ok(const LinkProgram& program, const LinkConditions& conditions) {
 }
 
 // Every combination for small n; for large n, whose cost grows with n^3, one combination of slots and depth each.
-void require_ok_everywhere(LinkProgram (*program_of)(int), int least) {
+void require_ok_everywhere(const std::function<LinkProgram(int)>& program_of, int least) {
   int turn = 0;
   for (int n = least; n <= 128; ++n) {
     const LinkProgram program = program_of(n);
@@ -97,8 +100,8 @@ void require_all_faults_found(const LinkProgram& program) {
       program, "no send", [](LinkStep& step) { step.to.count = 0; }, sends);
   require_found(
       program, "no receive", [](LinkStep& step) { step.from.count = 0; }, receives);
-  if (program.chunks > 1) {
-    const int chunks = program.chunks;
+  if (program.meaning.chunks > 1) {
+    const int chunks = program.meaning.chunks;
     require_found(
         program, "chunk", [chunks](LinkStep& step) { step.chunk = (step.chunk + 1) % chunks; }, always);
   }
@@ -121,9 +124,69 @@ int chunks_sent(const LinkProgram& program, int position) {
 
 }  // namespace
 
-TEST_CASE("the ring is complete, exact and ends for n = 2..128") { require_ok_everywhere(link_program<Ring>, 2); }
+// With the root anywhere.
+template <typename Schedule>
+LinkProgram program_of(int n) {
+  return link_program<Schedule>(n, n * 5 / 7);
+}
 
-TEST_CASE("the star is complete, exact and ends for n = 1..128") { require_ok_everywhere(link_program<Star>, 1); }
+TEST_CASE("the ring is complete, exact and ends for n = 2..128") { require_ok_everywhere(program_of<Ring>, 2); }
+
+TEST_CASE("the star is complete, exact and ends for n = 1..128") { require_ok_everywhere(program_of<Star>, 1); }
+
+TEST_CASE("reduce-scatter round the ring is complete, exact and ends for n = 2..128") {
+  require_ok_everywhere(program_of<RingReduceScatter>, 2);
+}
+TEST_CASE("all-gather round the ring is complete, exact and ends for n = 2..128") {
+  require_ok_everywhere(program_of<RingAllGather>, 2);
+}
+TEST_CASE("broadcast along the chain is complete, exact and ends for n = 2..128") {
+  require_ok_everywhere(program_of<ChainBroadcast>, 2);
+}
+TEST_CASE("reduce along the chain is complete, exact and ends for n = 2..128") {
+  require_ok_everywhere(program_of<ChainReduce>, 2);
+}
+
+// Also with a single slot a link; by reference only apart, as a block that is written over must have left.
+TEST_CASE("all-to-all, gather and scatter are complete, exact and end") {
+  for (int n = 2; n <= 24; ++n) {
+    for (size_t slots = 1; slots <= 3; ++slots) {
+      for (size_t slices = 1; slices <= 4; ++slices) {
+        for (const bool in_place : {false, true}) {
+          require_ok(link_program<Exchange>(n), {.slices = slices, .slots = slots, .in_place = in_place});
+          for (const int root : {0, n / 2, n - 1}) {
+            for (const bool user_memory : {false, true}) {
+              const LinkConditions conditions{
+                  .slices = slices, .slots = slots, .in_place = in_place, .user_memory = user_memory};
+              require_ok(link_program<Gather>(n, root), conditions);
+              require_ok(link_program<Scatter>(n, root), conditions);
+            }
+          }
+        }
+        require_ok(link_program<Exchange>(n), {.slices = slices, .slots = slots, .user_memory = true});
+      }
+    }
+  }
+}
+
+TEST_CASE("all-to-all in place by reference is found unsafe") {
+  for (int n = 2; n <= 12; ++n) {
+    const Verdict verdict = verify_links(link_program<Exchange>(n), {.slots = 2, .in_place = true, .user_memory = true});
+    INFO(verdict.why);
+    CHECK((says(verdict, "may still be reading") || says(verdict, "after it was overwritten in place")));
+  }
+}
+
+TEST_CASE("the two halves of the ring with one slot: only the chains end") {
+  for (int n = 2; n <= 16; ++n) {
+    CHECK(says(verify_links(link_program<RingReduceScatter>(n), {.slices = 2, .slots = 1, .depth = 2}),
+               "does not terminate"));
+    for (const int root : {0, n - 1}) {
+      CHECK(verify_links(link_program<ChainBroadcast>(n, root), {.slices = 5, .slots = 1, .depth = 3}).ok);
+      CHECK(verify_links(link_program<ChainReduce>(n, root), {.slices = 5, .slots = 1, .depth = 3}).ok);
+    }
+  }
+}
 
 TEST_CASE("the ring with one slot does not terminate") {
   for (int n = 2; n <= 16; ++n) {
@@ -176,6 +239,18 @@ TEST_CASE("each flag of each step of the star, planted wrong, is found") {
   for (int n = 2; n <= 7; ++n) require_all_faults_found(link_program<Star>(n));
 }
 
+TEST_CASE("each flag of each step of the other schedules, planted wrong, is found") {
+  for (int n = 2; n <= 6; ++n) {
+    require_all_faults_found(program_of<RingReduceScatter>(n));
+    require_all_faults_found(program_of<RingAllGather>(n));
+    require_all_faults_found(program_of<ChainBroadcast>(n));
+    require_all_faults_found(program_of<ChainReduce>(n));
+    require_all_faults_found(program_of<Exchange>(n));
+    require_all_faults_found(program_of<Gather>(n));
+    require_all_faults_found(program_of<Scatter>(n));
+  }
+}
+
 TEST_CASE("an input overwritten in place before its last read is found") {
   // Whereabouts 0 of the ring for two keeps what it sends in its first step and adds its input to it later.
   const auto keep_first = [](LinkStep& step) { step.keep = true; };
@@ -193,7 +268,7 @@ TEST_CASE("user memory overwritten while a receiver may still read it is found")
     if (number == 0) return {.to = other, .add_input = true};
     return {.from = other, .add_input = true, .keep = true};
   };
-  const LinkProgram exchange{.positions = 2, .chunks = 1, .steps = [](int) { return 2; }, .step = step};
+  const LinkProgram exchange{.positions = 2, .meaning = meaning_of(Collective::all_reduce, 2, 0, false), .steps = [](int) { return 2; }, .step = step};
   for (const bool in_place : {false, true}) {
     for (const bool user_memory : {false, true}) {
       const Verdict verdict = verify_links(exchange, {.slices = 3, .in_place = in_place, .user_memory = user_memory});
@@ -207,11 +282,29 @@ TEST_CASE("each position of the ring sends 2(n-1) chunks, position 0 of the star
   for (int n = 2; n <= 128; ++n) {
     const LinkProgram ring = link_program<Ring>(n);
     const LinkProgram star = link_program<Star>(n);
-    REQUIRE(ring.chunks == n);
-    REQUIRE(star.chunks == 1);
+    REQUIRE(ring.meaning.chunks == n);
+    REQUIRE(star.meaning.chunks == 1);
     for (int position = 0; position < n; ++position) {
       REQUIRE(chunks_sent(ring, position) == 2 * (n - 1));
       REQUIRE(chunks_sent(star, position) == (position == 0 ? n - 1 : 1));
+    }
+  }
+}
+
+TEST_CASE("each collective sends the least that can be") {
+  for (int n = 2; n <= 64; ++n) {
+    for (int position = 0; position < n; ++position) {
+      // Chunks of 1/n of the result, or of what all have.
+      REQUIRE(chunks_sent(link_program<RingReduceScatter>(n), position) == n - 1);
+      REQUIRE(chunks_sent(link_program<RingAllGather>(n), position) == n - 1);
+      REQUIRE(chunks_sent(link_program<Exchange>(n), position) == n - 1);
+      for (const int root : {0, n / 2}) {
+        const int before_root = (root + n - 1) % n;
+        REQUIRE(chunks_sent(link_program<ChainBroadcast>(n, root), position) == (position == before_root ? 0 : 1));
+        REQUIRE(chunks_sent(link_program<ChainReduce>(n, root), position) == (position == root ? 0 : 1));
+        REQUIRE(chunks_sent(link_program<Gather>(n, root), position) == (position == root ? 0 : 1));
+        REQUIRE(chunks_sent(link_program<Scatter>(n, root), position) == (position == root ? n - 1 : 0));
+      }
     }
   }
 }

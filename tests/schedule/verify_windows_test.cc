@@ -1,6 +1,8 @@
 #include <catch2/catch.hpp>
 #include <string>
+#include <vector>
 
+#include "schedule/direct.h"
 #include "schedule/one_shot.h"
 #include "schedule/two_shot.h"
 #include "schedule/verifier.h"
@@ -26,6 +28,9 @@ void require_ok(const WindowProgram& program, size_t slots) {
 WindowProgram one_after_the_other(const WindowProgram& first, const WindowProgram& second) {
   return {.positions = first.positions,
           .pieces = first.pieces + second.pieces,
+          .meaning = [first, second](size_t piece) -> const Meaning& {
+            return piece < first.pieces ? first.meaning(piece) : second.meaning(piece - first.pieces);
+          },
           .steps = [first, second](int position) { return first.steps(position) + second.steps(position); },
           .step =
               [first, second](int position, size_t number) {
@@ -58,16 +63,31 @@ void require_found(const WindowProgram& program, size_t slots, const std::string
   }
 }
 
+bool says_hand_out(const WindowProgram& program) {
+  for (size_t number = 0; number < program.steps(0); ++number) {
+    if (program.step(0, number).hand_out) return true;
+  }
+  return false;
+}
+
 void require_all_faults_found(const WindowProgram& program, size_t slots) {
   const int n = program.positions;
   const size_t pieces = program.pieces;
   const auto always = [](const WindowStep&) { return true; };
   const auto combines = [](const WindowStep& step) { return step.action == WindowAction::combine; };
   const auto fetches = [](const WindowStep& step) { return step.action == WindowAction::fetch; };
-  // A publish of the whole piece where a part would do is right, only slower.
-  const auto whole_counts = [](const WindowStep& step) { return step.action == WindowAction::combine || step.whole; };
-  require_found(
-      program, slots, "whole", [](WindowStep& step) { step.whole = !step.whole; }, whole_counts);
+  // To publish more than what others need is right, only slower.
+  const auto narrow = [](WindowStep& step) {
+    step.parts = step.parts == WindowParts::own ? WindowParts::others : WindowParts::own;
+  };
+  require_found(program, slots, "other parts", narrow, [](const WindowStep& step) {
+    return step.action == WindowAction::combine || step.action == WindowAction::publish;
+  });
+  const bool hands_out = says_hand_out(program);
+  if (hands_out) {
+    require_found(
+        program, slots, "no hand-out", [](WindowStep& step) { step.hand_out = false; }, combines);
+  }
   require_found(
       program, slots, "peer", [n](WindowStep& step) { step.peer = (step.peer + 1) % n; }, fetches);
   require_found(
@@ -84,8 +104,8 @@ TEST_CASE("one-shot is complete, exact, safe and ends for n = 1..128") {
   for (int n = 1; n <= 128; ++n) {
     for (size_t pieces = 1; pieces <= 7; ++pieces) {
       if (n > 24 && pieces != 4) continue;
-      require_ok(one_shot_program(n, pieces), OneShot::kSlots);
-      if (n <= 24) require_ok(one_shot_program(n, pieces), OneShot::kSlots + 1);
+      require_ok(window_program<OneShot>(n, pieces), OneShot::kSlots);
+      if (n <= 24) require_ok(window_program<OneShot>(n, pieces), OneShot::kSlots + 1);
     }
   }
 }
@@ -94,22 +114,39 @@ TEST_CASE("two-shot is complete, exact, safe and ends for n = 1..128") {
   for (int n = 1; n <= 128; ++n) {
     for (size_t pieces = 1; pieces <= 8; ++pieces) {
       if (n > 24 && pieces != 5) continue;
-      require_ok(two_shot_program(n, pieces), TwoShot::kSlots);
-      if (n <= 24) require_ok(two_shot_program(n, pieces), TwoShot::kSlots + 1);
+      require_ok(window_program<TwoShot>(n, pieces), TwoShot::kSlots);
+      if (n <= 24) require_ok(window_program<TwoShot>(n, pieces), TwoShot::kSlots + 1);
+    }
+  }
+}
+
+TEST_CASE("reduce-scatter and all-gather are complete, exact, safe and end for n = 2..128") {
+  for (int n = 2; n <= 128; ++n) {
+    for (size_t pieces = 1; pieces <= 7; ++pieces) {
+      if (n > 24 && pieces != 4) continue;
+      for (size_t slots = 2; slots <= 4; ++slots) {
+        if (n > 24 && slots != DirectAllGather::kSlots) continue;
+        require_ok(window_program<DirectReduceScatter>(n, pieces), slots);
+        require_ok(window_program<DirectAllGather>(n, pieces), slots);
+      }
     }
   }
 }
 
 TEST_CASE("operations may follow each other in the same window without a barrier") {
-  for (int n = 1; n <= 16; ++n) {
+  for (int n = 2; n <= 16; ++n) {
     for (size_t before = 1; before <= 4; ++before) {
       for (size_t after = 1; after <= 4; ++after) {
-        const WindowProgram small = one_shot_program(n, before);
-        const WindowProgram large = two_shot_program(n, after);
-        require_ok(one_after_the_other(small, small), OneShot::kSlots);
-        require_ok(one_after_the_other(large, large), TwoShot::kSlots);
-        require_ok(one_after_the_other(small, large), TwoShot::kSlots);
-        require_ok(one_after_the_other(large, small), TwoShot::kSlots);
+        require_ok(one_after_the_other(window_program<OneShot>(n, before), window_program<OneShot>(n, after)),
+                   OneShot::kSlots);
+        const auto all_kinds = [n](size_t pieces) {
+          return std::vector{window_program<OneShot>(n, pieces), window_program<TwoShot>(n, pieces),
+                             window_program<DirectReduceScatter>(n, pieces), window_program<DirectAllGather>(n, pieces)};
+        };
+        for (const WindowProgram& first : all_kinds(before)) {
+          for (const WindowProgram& second : all_kinds(after))
+            require_ok(one_after_the_other(first, second), TwoShot::kSlots);
+        }
       }
     }
   }
@@ -118,7 +155,7 @@ TEST_CASE("operations may follow each other in the same window without a barrier
 TEST_CASE("two-shot with two slots is found unsafe") {
   for (int n = 2; n <= 32; ++n) {
     for (size_t pieces = 3; pieces <= 6; ++pieces) {
-      CHECK(unsafe(verify_windows(two_shot_program(n, pieces), {.slots = 2})));
+      CHECK(unsafe(verify_windows(window_program<TwoShot>(n, pieces), {.slots = 2})));
     }
   }
 }
@@ -126,8 +163,8 @@ TEST_CASE("two-shot with two slots is found unsafe") {
 TEST_CASE("two-shot with two slots would be safe if a part lay at the same place for all pieces, with one it is not") {
   for (int n = 2; n <= 32; ++n) {
     for (size_t pieces = 3; pieces <= 6; ++pieces) {
-      CHECK(verify_windows(two_shot_program(n, pieces), {.slots = 2, .fixed_parts = true}).ok);
-      CHECK(unsafe(verify_windows(two_shot_program(n, pieces), {.slots = 1, .fixed_parts = true})));
+      CHECK(verify_windows(window_program<TwoShot>(n, pieces), {.slots = 2, .fixed_parts = true}).ok);
+      CHECK(unsafe(verify_windows(window_program<TwoShot>(n, pieces), {.slots = 1, .fixed_parts = true})));
     }
   }
 }
@@ -135,20 +172,31 @@ TEST_CASE("two-shot with two slots would be safe if a part lay at the same place
 TEST_CASE("one-shot with one slot is found unsafe") {
   for (int n = 2; n <= 32; ++n) {
     for (size_t pieces = 2; pieces <= 6; ++pieces) {
-      CHECK(unsafe(verify_windows(one_shot_program(n, pieces), {.slots = 1})));
+      CHECK(unsafe(verify_windows(window_program<OneShot>(n, pieces), {.slots = 1})));
     }
   }
 }
 
-TEST_CASE("each step of one-shot and two-shot, planted wrong, is found") {
+TEST_CASE("reduce-scatter and all-gather with one slot are found unsafe") {
+  for (int n = 2; n <= 32; ++n) {
+    for (size_t pieces = 2; pieces <= 6; ++pieces) {
+      CHECK(unsafe(verify_windows(window_program<DirectReduceScatter>(n, pieces), {.slots = 1})));
+      CHECK(unsafe(verify_windows(window_program<DirectAllGather>(n, pieces), {.slots = 1})));
+    }
+  }
+}
+
+TEST_CASE("each step of the window schedules, planted wrong, is found") {
   for (int n = 2; n <= 5; ++n) {
-    require_all_faults_found(one_shot_program(n, 5), OneShot::kSlots);
-    require_all_faults_found(two_shot_program(n, 5), TwoShot::kSlots);
+    require_all_faults_found(window_program<DirectReduceScatter>(n, 5), DirectReduceScatter::kSlots);
+    require_all_faults_found(window_program<DirectAllGather>(n, 5), DirectAllGather::kSlots);
+    require_all_faults_found(window_program<OneShot>(n, 5), OneShot::kSlots);
+    require_all_faults_found(window_program<TwoShot>(n, 5), TwoShot::kSlots);
   }
 }
 
 TEST_CASE("a wait for a piece that nobody publishes is found") {
-  WindowProgram program = two_shot_program(3, 2);
+  WindowProgram program = window_program<TwoShot>(3, 2);
   program.steps = [original = program.steps](int position) { return position == 1 ? 0 : original(position); };
   CHECK(says(verify_windows(program, {.slots = TwoShot::kSlots}), "does not terminate"));
 }

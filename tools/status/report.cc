@@ -50,9 +50,10 @@ std::string_view phase_name(Phase phase) {
 Json operation_json(const RecordedOperation& operation, Time now) {
   Json json;
   json["number"] = operation.sequence;
-  json["operation"] = "AllReduce";
+  json["operation"] = collective_name(operation.args.what, operation.args.uneven);
   json["type"] = type_name(operation.args.type);
-  json["reduction"] = op_name(operation.args.op);
+  if (schedule::reduces(operation.args.what)) json["reduction"] = op_name(operation.args.op);
+  if (schedule::has_root(operation.args.what)) json["root"] = operation.args.root;
   json["count"] = operation.args.count;
   json["bytes"] = is_data_type(operation.args.type) ? operation.args.bytes() : 0;
   json["algorithm"] = plan::algorithm_name(operation.algorithm);

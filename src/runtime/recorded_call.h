@@ -1,0 +1,21 @@
+// A call as it stands in the record of a black box: 32 bits for what was called. Reading trusts nothing.
+#pragma once
+
+#include <cstdint>
+
+#include "plan/choose.h"
+#include "runtime/operation.h"
+
+namespace ronde {
+
+// From the lowest byte: reduction, type (its highest bit: uneven blocks), algorithm, collective. Of a reduction that is not
+// built in its kind.
+[[nodiscard]] uint32_t pack_call(const OperationArgs& args, plan::Algorithm algorithm);
+
+struct UnpackedCall {
+  OperationArgs args;  // without buffers, count and root
+  plan::Algorithm algorithm = plan::Algorithm::automatic;
+};
+[[nodiscard]] UnpackedCall unpack_call(uint32_t what);
+
+}  // namespace ronde
