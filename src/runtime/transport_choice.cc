@@ -22,14 +22,6 @@ class Reach {
   size_t nranks_;
 };
 
-std::optional<size_t> best_both_ways(const Reach& from_a, const Reach& from_b, size_t a, size_t b,
-                                     const std::vector<bool>& usable) {
-  for (size_t i = 0; i < usable.size(); ++i) {
-    if (usable[i] && from_a(i, b) && from_b(i, a)) return i;
-  }
-  return std::nullopt;
-}
-
 size_t reach_bytes(size_t transports, size_t nranks) { return (transports * nranks + 7) / 8; }
 
 }  // namespace
@@ -48,7 +40,12 @@ Bytes write_reach(const std::vector<std::vector<bool>>& reached) {
 
 std::optional<size_t> best_transport(const std::vector<Bytes>& reached, size_t a, size_t b,
                                      const std::vector<bool>& usable) {
-  return best_both_ways(Reach(reached[a], reached.size()), Reach(reached[b], reached.size()), a, b, usable);
+  const Reach from_a(reached[a], reached.size());
+  const Reach from_b(reached[b], reached.size());
+  for (size_t i = 0; i < usable.size(); ++i) {
+    if (usable[i] && from_a(i, b) && from_b(i, a)) return i;
+  }
+  return std::nullopt;
 }
 
 Result<TransportChoice> TransportChoice::among(const std::vector<Bytes>& reached, size_t transports,
@@ -57,7 +54,6 @@ Result<TransportChoice> TransportChoice::among(const std::vector<Bytes>& reached
   TransportChoice made;
   made.nranks_ = nranks;
   made.choice_.resize(nranks == 0 ? 0 : place(nranks, 0));
-  const std::vector<bool> all(transports, true);
   for (size_t a = 0; a < nranks; ++a) {
     if (reached[a].size() != reach_bytes(transports, nranks)) {
       return Status(rondeInternalError, fmt::format("what rank {} reaches cannot be read", a));
@@ -65,14 +61,15 @@ Result<TransportChoice> TransportChoice::among(const std::vector<Bytes>& reached
     const Reach from_a(reached[a], nranks);
     for (size_t b = 0; b < a; ++b) {
       const Reach from_b(reached[b], nranks);
-      const std::optional<size_t> best = best_both_ways(from_a, from_b, a, b, all);
-      if (!best) {
+      size_t best = 0;
+      while (best < transports && !(from_a(best, b) && from_b(best, a))) ++best;
+      if (best == transports) {
         return Status(rondeInvalidUsage,
                       fmt::format("no transport joins rank {} and rank {} (RONDE_TRANSPORT={}); inproc "
                                   "joins ranks of one process, shm those of one host, tcp all",
                                   b, a, allowed));
       }
-      made.choice_[place(a, b)] = static_cast<uint8_t>(*best);
+      made.choice_[place(a, b)] = static_cast<uint8_t>(best);
     }
   }
   return made;

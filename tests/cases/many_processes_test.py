@@ -14,7 +14,7 @@ import time
 import jobs
 
 PAUSE_S = 1              # that the program makes before it counts its files
-BESIDE_CONNECTIONS = 16  # standard streams, event loop, doorbell, memory files, what start-up leaves
+BESIDE_CONNECTIONS = 16  # standard streams, event loop, doorbell, memory files, listener, what start-up leaves
 
 
 def main():
