@@ -48,6 +48,17 @@ TEST_CASE("one way is not enough") {
   CHECK(choice->between(0, 1) == 2);
 }
 
+TEST_CASE("pairs that may not use memory get the first wire, from both sides, or nothing") {
+  const std::vector<Bytes> reached = reach_of({0, 0, 1}, {0, 0, 1});
+  const std::vector<bool> wires{false, false, true};
+  for (const auto& [a, b] : {std::pair<size_t, size_t>(0, 1), std::pair<size_t, size_t>(2, 0)}) {
+    CHECK(best_transport(reached, a, b, wires) == size_t{2});
+    CHECK(best_transport(reached, b, a, wires) == size_t{2});
+  }
+  CHECK(best_transport(reached, 0, 1, {true, true, true}) == size_t{0});
+  CHECK(best_transport(reached, 0, 2, {true, true, false}) == std::nullopt);
+}
+
 TEST_CASE("two ranks that nothing joins are named, with the setting") {
   std::vector<std::vector<bool>> nothing(kTransports, std::vector<bool>(3));
   const auto choice = TransportChoice::among(std::vector<Bytes>(3, write_reach(nothing)), kTransports, "shm");
