@@ -463,6 +463,21 @@ RONDE_API rondeResult_t rondeScatterV(const void* sendbuff, const size_t* sendco
 /* Ends on no rank before all have begun it. */
 RONDE_API rondeResult_t rondeBarrier(rondeComm_t comm, rondeStream_t stream);
 
+/* ---- Messages between two ranks --------------------------------------------------------------------------------- */
+
+/* Sends count elements to rank peer, which must receive as many bytes with a call of its own; messages between two ranks are
+ * matched by their order. A send has ended when its message has arrived, whatever its size; so two ranks that both send first
+ * wait for each other for ever (a warning says so after 10 s): put calls that depend on each other into one group. In a group
+ * all sends and receives of a communicator progress together, in any pattern, behind its collectives; they must name the same
+ * stream. A message to oneself needs its counterpart in the same group.
+ * A buffer that is received into must not overlap another one of the group.
+ * Errors: those of collectives; rondeMismatch on all ranks, with both sizes, if what is sent is not what is expected;
+ * rondeInvalidUsage: a message to oneself without its counterpart, several streams. */
+RONDE_API rondeResult_t rondeSend(const void* sendbuff, size_t count, rondeDataType_t datatype, int peer,
+                                  rondeComm_t comm, rondeStream_t stream);
+RONDE_API rondeResult_t rondeRecv(void* recvbuff, size_t count, rondeDataType_t datatype, int peer, rondeComm_t comm,
+                                  rondeStream_t stream);
+
 #ifdef __cplusplus
 }
 #endif

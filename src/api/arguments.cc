@@ -17,22 +17,23 @@ using schedule::Range;
 // Bytes that a buffer may have: half of the address space, so that nothing overflows in between.
 constexpr size_t kMostBytes = SIZE_MAX / 2;
 
-Status too_many(const char* function, size_t count) {
+// blocks: of so many elements, in one buffer.
+Status check_size(const char* function, rondeDataType_t type, size_t count, int blocks) {
+  if (!is_data_type(type))
+    return {rondeInvalidArgument,
+            fmt::format("{}: datatype {} is not one of rondeDataType_t", function, static_cast<int>(type))};
+  if (count <= kMostBytes / element_bytes(type) / static_cast<size_t>(blocks)) return {};
   return {rondeInvalidArgument, fmt::format("{}: count {} is more than memory can hold", function, count)};
 }
 
 Status check_plain_values(const char* function, const OperationArgs& args, int nranks) {
-  if (!is_data_type(args.type))
-    return {rondeInvalidArgument, fmt::format("{}: datatype {} is not one of rondeDataType_t", function,
-                                              static_cast<int>(args.type))};
+  RONDE_TRY(check_size(function, args.type, args.count, nranks));
   if (schedule::reduces(args.what) && !is_built_in_op(args.op))
     return {rondeInvalidArgument, fmt::format("{}: op {} is not one of rondeRedOp_t", function,
                                               static_cast<int>(args.op))};
   if (schedule::has_root(args.what) && (args.root < 0 || args.root >= nranks))
     return {rondeInvalidArgument,
             fmt::format("{}: root {} is not one of the ranks 0 to {}", function, args.root, nranks - 1)};
-  if (args.count > kMostBytes / element_bytes(args.type) / static_cast<size_t>(nranks))
-    return too_many(function, args.count);
   return {};
 }
 
@@ -168,6 +169,10 @@ Result<std::vector<Range>> blocks_of(const char* function, const char* counts_na
     end = blocks[rank].end();
   }
   return blocks;
+}
+
+Status check_elements(const char* function, rondeDataType_t type, size_t count) {
+  return check_size(function, type, count, 1);
 }
 
 Status check_arguments(const char* function, const OperationArgs& args, int rank, int nranks) {

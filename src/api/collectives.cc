@@ -1,9 +1,8 @@
 // The collectives of ronde.h: argument checks, then the runtime.
-#include <fmt/format.h>
-
 #include <numeric>
 
 #include "api/arguments.h"
+#include "api/calls.h"
 #include "api/group.h"
 #include "api/handles.h"
 
@@ -12,25 +11,9 @@ namespace {
 
 Status start(const char* function, OperationArgs args, rondeComm_t comm, rondeStream_t stream) {
   if (stream != nullptr) RONDE_TRY(check_stream(stream, function));
-  Communicator& communicator = *comm->communicator;
+  const Communicator& communicator = *comm->communicator;
   RONDE_TRY(check_arguments(function, args, communicator.rank(), communicator.nranks()));
-  RONDE_TRY(communicator.refusal());
-  OpenGroup& group = group_of_thread();
-  if (group.open()) {
-    group.calls.push_back({&communicator, stream != nullptr ? &stream->stream : nullptr, std::move(args)});
-    return {};
-  }
-  if (stream != nullptr) return process().worker().enqueue(stream->stream, communicator, args);
-  const Communicator::Queue& queue = communicator.queue();
-  if (queue.issued != queue.ended) process().worker().wait_for(communicator);
-  return communicator.run(args);
-}
-
-// A group fails with the first of its calls that does.
-Status remembered_by_group(const Status& status) {
-  OpenGroup& group = group_of_thread();
-  if (!status.ok() && group.open() && group.first_error.ok()) group.first_error = status;
-  return status;
+  return start_call(std::move(args), comm, stream);
 }
 
 rondeResult_t collective(const char* function, const OperationArgs& args, rondeComm_t comm, rondeStream_t stream) {

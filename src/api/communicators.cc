@@ -6,6 +6,7 @@
 #include <functional>
 #include <set>
 
+#include "api/calls.h"
 #include "api/group.h"
 #include "api/handles.h"
 #include "api/options.h"
@@ -82,14 +83,6 @@ Status start(rondeComm_t* comm, const rondeConfig_t* config, const Communicator*
   if (!group_of_thread().open()) return make_together({init});
   group_of_thread().inits.push_back(init);
   return {};
-}
-
-// The group fails with the first of its calls that does.
-Status remembered_by_group(const Status& status) {
-  OpenGroup& group = group_of_thread();
-  const bool failed = !status.ok() && status.code() != rondeInProgress;
-  if (failed && group.open() && group.first_error.ok()) group.first_error = status;
-  return status;
 }
 
 Status init_rank(rondeComm_t* comm, int nranks, const rondeUniqueId& packed, int rank, const rondeConfig_t* config) {

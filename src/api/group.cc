@@ -130,8 +130,10 @@ rondeResult_t rondeGroupEnd(void) {
     if (--group.depth > 0) return {};
     const OpenGroup ended = std::exchange(group, OpenGroup());
     RONDE_TRY(ended.first_error);
+    RONDE_ASSIGN(std::vector<ronde::GroupCall> calls, ronde::with_messages_together(ended.calls));
+    calls = ronde::with_small_ones_fused(std::move(calls));
     RONDE_TRY(ronde::api::make_together(ended.inits));
-    if (ended.calls.empty()) return {};
-    return run_group(ended.calls, ronde::api::process().worker());
+    if (calls.empty()) return {};
+    return run_group(calls, ronde::api::process().worker());
   });
 }

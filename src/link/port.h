@@ -33,6 +33,8 @@ class WireSender {
   virtual void advance() = 0;
   // Everything that was queued has left the memory it was in.
   [[nodiscard]] virtual bool idle() const = 0;
+  // Everything has left, and the other end has acknowledged so many messages so far (modulo 2^32).
+  [[nodiscard]] virtual bool taken(uint32_t messages) = 0;
   // Set once the wire is broken; the link moves nothing any more.
   [[nodiscard]] virtual const Status& broken() const = 0;
 };
@@ -53,6 +55,8 @@ class WireReceiver {
   // Receives the next slice into the caller's memory. Called again with the same arguments until it is here.
   virtual Arrival receive_into(const SliceHead& expected, void* payload) = 0;
   virtual void release() = 0;
+  // Tells the sender that a message has come completely. False: not possible now, call again.
+  virtual bool acknowledge() = 0;
   [[nodiscard]] virtual SliceHead head() const = 0;  // of the slice that has come
   [[nodiscard]] virtual const Status& broken() const = 0;
 };
@@ -89,6 +93,11 @@ class SendPort {
     if (wire_) wire_->advance();
   }
   [[nodiscard]] bool idle() const { return !wire_ || wire_->idle(); }
+  // A message has been handed over whose end the receiver will acknowledge.
+  void await_acknowledgement() { ++awaited_; }
+  // The receiver has all that was sent so far: it has released every slot, or acknowledged every message that is awaited.
+  [[nodiscard]] bool taken() { return taken_up_to(awaited_); }
+  [[nodiscard]] bool taken_up_to(uint32_t messages) { return wire_ ? wire_->taken(messages) : slots_.all_released(); }
   [[nodiscard]] const Status* broken() const { return wire_ && !wire_->broken().ok() ? &wire_->broken() : nullptr; }
   [[nodiscard]] const PortTraffic& traffic() const { return traffic_; }
 
@@ -100,6 +109,7 @@ class SendPort {
 
   int peer_ = -1;
   size_t slice_bytes_ = 0;
+  uint32_t awaited_ = 0;
   SlotSender slots_;
   Ringer ringer_;
   std::unique_ptr<WireSender> wire_;
@@ -138,6 +148,8 @@ class ReceivePort {
       ringer_.ring();
     }
   }
+  // For senders that await it. False: not possible now, call again.
+  [[nodiscard]] bool acknowledge() { return !wire_ || wire_->acknowledge(); }
   [[nodiscard]] SliceHead head() const { return wire_ ? wire_->head() : slots_.head(); }
   [[nodiscard]] const Status* broken() const { return wire_ && !wire_->broken().ok() ? &wire_->broken() : nullptr; }
   [[nodiscard]] const PortTraffic& traffic() const { return traffic_; }

@@ -62,6 +62,11 @@ class SlotSender {
     publish(tail_->value, ++sent_);
   }
 
+  [[nodiscard]] bool all_released() {
+    if (head_seen_ != sent_) head_seen_ = observe(head_->value);
+    return head_seen_ == sent_;
+  }
+
   [[nodiscard]] size_t payload_bytes() const { return geometry_.payload_bytes; }
 
  private:

@@ -56,6 +56,7 @@ struct Area {
   std::array<char, 1024> failure_text{};
   std::atomic<Phase> phase{Phase::meeting};
   std::atomic<int64_t> phase_ns{0};  // when it began
+  OperationRecord messages;          // the last group of sends and receives; its sequence counts them
   alignas(4096) std::array<OperationRecord, kOperations> operations;
 };
 static_assert(sizeof(Area) == 4096 + kOperations * kCacheLine);

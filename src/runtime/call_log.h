@@ -28,8 +28,10 @@ class CallLog {
   }
 
   // This and the next three by the thread that drives the communicator.
-  void begin(const OperationArgs& args, uint32_t sequence, uint32_t digest, plan::Algorithm algorithm) {
-    black_box::OperationRecord& record = record_of(sequence);
+  // The record is for the other two. A collective is found by its number; of messages only the last group is kept.
+  black_box::OperationRecord& begin(const OperationArgs& args, uint32_t sequence, uint32_t digest,
+                                    plan::Algorithm algorithm) {
+    black_box::OperationRecord& record = is_numbered(args) ? record_of(sequence) : area_->messages;
     publish_unwatched(record.sequence, ~sequence);  // of another place: nobody takes it for a call while it changes
     publish_unwatched(record.count, static_cast<uint64_t>(args.count));
     publish_unwatched(record.what, pack_call(args, algorithm));
@@ -39,20 +41,19 @@ class CallLog {
     publish_unwatched(record.noted_ns, int64_t{0});
     publish_unwatched(record.state, black_box::OperationState::running);
     publish_unwatched(record.sequence, sequence);
-    publish_unwatched(area_->begun, sequence);
+    if (is_numbered(args)) publish_unwatched(area_->begun, sequence);
+    return record;
   }
 
   // A wait of this operation has lasted for long. waits_for: as in a SleepWord.
-  void note_wait(uint32_t sequence, uint32_t waits_for, OperationProgress progress) {
-    black_box::OperationRecord& record = record_of(sequence);
+  static void note_wait(black_box::OperationRecord& record, uint32_t waits_for, OperationProgress progress) {
     publish_unwatched(record.waits_for, waits_for);
     publish_unwatched(record.done, progress.done);
     publish_unwatched(record.total, progress.total);
     publish_unwatched(record.noted_ns, now_ns());
   }
 
-  void end(uint32_t sequence, black_box::OperationState how) {
-    black_box::OperationRecord& record = record_of(sequence);
+  static void end(black_box::OperationRecord& record, black_box::OperationState how) {
     publish_unwatched(record.ended_ns, now_ns());
     publish_unwatched(record.state, how);
   }

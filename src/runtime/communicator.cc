@@ -27,7 +27,7 @@ Communicator::Communicator(CommunicatorParts parts)
       context_{parts_.options.rank, parts_.options.nranks, parts_.options.name, &parts_.options.settings, &failure_,
                &agreement_},
       pairs_(std::move(parts_.pair_ways), failure_.flag()),
-      exchange_{&pairs_, {}, {}},
+      exchange_(pairs_, context_.nranks, parts_.options.counters_start),
       next_sequence_(parts_.options.counters_start + 1),  // lines hold the start: no operation has that number
       float32_partials_(parts_.options.settings.accumulate == "float32") {
   parts_.star.pairs = &pairs_;
@@ -70,9 +70,11 @@ plan::Message message_of(const OperationArgs& args, int nranks) {
 
 // Makes the task of an operation, on the stack of the caller or inside a holder, and hands it to `use`.
 template <typename Use>
-auto Communicator::with_task(const OperationArgs& args, Use use) {
-  const uint32_t sequence = next_sequence_++;
-  const Reduction reduction = Reduction::of(args.type, args.op, context_.nranks, float32_partials_);
+auto Communicator::with_task(const OperationArgs& call, Use use) {
+  const OperationArgs& args = call.spans == nullptr ? call : packed(call);
+  const uint32_t sequence = take_number(args);
+  const RedOp op = schedule::reduces(args.what) ? args.op : rondeSum;
+  const Reduction reduction = Reduction::of(args.type, op, context_.nranks, float32_partials_);
   const plan::Choice choice = plan::choose(parts_.layout, parts_.requested, message_of(args, context_.nranks));
   if (log::enabled(rondeLogTrace)) {
     log::trace("rank {} of {}: {} by {}", context_.rank, context_.nranks, describe(args, sequence),
@@ -105,6 +107,20 @@ auto Communicator::with_task(const OperationArgs& args, Use use) {
   }
 }
 
+// The buffers of the call behind each other, in memory that is there for that.
+const OperationArgs& Communicator::packed(const OperationArgs& call) {
+  packed_args_ = call;
+  packing_.resize(std::max(packing_.size(), call.bytes()));
+  std::byte* at = packing_.data();
+  for (const Span& span : *call.spans) {
+    const size_t bytes = span.count * element_bytes(call.type);
+    copy_bytes(at, span.send, bytes, false);
+    at += bytes;
+  }
+  packed_args_.send = packed_args_.receive = packing_.data();
+  return packed_args_;
+}
+
 Status Communicator::run(const OperationArgs& args) {
   RONDE_TRY(refusal());
   if (context_.nranks == 1) return run_alone(args);
@@ -130,11 +146,16 @@ Communicator::Started Communicator::start(const OperationArgs& args) {
   return started;
 }
 
+uint32_t Communicator::take_number(const OperationArgs& args) {
+  return is_numbered(args) ? next_sequence_++ : next_messages_++;
+}
+
 Status Communicator::run_alone(const OperationArgs& args) {
-  const uint32_t sequence = next_sequence_++;
-  agreement_.log().begin(args, sequence, digest_of(args), plan::Algorithm::automatic);
+  const uint32_t sequence = take_number(args);
+  black_box::OperationRecord& record =
+      agreement_.log().begin(args, sequence, digest_of(args), plan::Algorithm::automatic);
   run_on_one_rank(args);
-  agreement_.log().end(sequence, black_box::OperationState::ended);
+  CallLog::end(record, black_box::OperationState::ended);
   return {};
 }
 

@@ -123,9 +123,11 @@ class Communicator {
  private:
   explicit Communicator(CommunicatorParts parts);
   template <typename Use>
-  auto with_task(const OperationArgs& args, Use use);
+  auto with_task(const OperationArgs& call, Use use);
   [[nodiscard]] Waiter waiter_for(Task& task) { return {&task, parts_.own.doorbell.get(), parts_.policy, false}; }
   Status run_alone(const OperationArgs& args);
+  uint32_t take_number(const OperationArgs& args);
+  const OperationArgs& packed(const OperationArgs& call);
 
   CommunicatorParts parts_;
   LifeLog life_;
@@ -134,8 +136,11 @@ class Communicator {
   OperationContext context_;
   PairLinks pairs_;
   ExchangeRoom exchange_;
-  uint32_t next_sequence_;
+  uint32_t next_sequence_;      // of collectives
+  uint32_t next_messages_ = 1;  // of groups of messages, on this rank
   bool float32_partials_ = false;
+  std::vector<std::byte> packing_;  // several buffers that travel as one
+  OperationArgs packed_args_;
   OnceFlag finalized_;
   std::shared_ptr<std::atomic<bool>> shrinks_ = std::make_shared<std::atomic<bool>>(false);
   std::mutex turn_mutex_;

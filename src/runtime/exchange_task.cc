@@ -3,23 +3,60 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "runtime/one_rank.h"
 
 namespace ronde {
+
+ExchangeRoom::ExchangeRoom(PairLinks& pair_links, int nranks, uint32_t counters_start)
+    : links(pair_links),
+      sent(static_cast<size_t>(nranks), counters_start),
+      received(static_cast<size_t>(nranks), counters_start),
+      last_out(static_cast<size_t>(nranks)),
+      last_in(static_cast<size_t>(nranks)) {}
 
 ExchangeTask::ExchangeTask(const OperationContext& context, const OperationArgs& args, uint32_t sequence,
                            const plan::Choice& choice, ExchangeRoom& room)
     : OperationTask(context, args, sequence, choice.algorithm),
       room_(room),
       slice_bytes_(choice.cut_bytes),
-      in_place_(args.what == Collective::all_to_all && args.send == args.receive) {
-  plan();
-  keep_own_block();
+      in_place_(args.what == Collective::all_to_all && args.send == args.receive),
+      synchronous_(!is_numbered(args)) {
+  room_.out.clear();
+  room_.in.clear();
+  if (synchronous_) {
+    plan_messages();
+    copy_own_messages(*args.messages, context.rank);
+  } else {
+    plan_blocks();
+    keep_own_block();
+  }
+}
+
+// Those between two ranks follow each other.
+void ExchangeTask::plan_messages() {
+  const std::vector<PairMessage>& messages = *args().messages;
+  room_.out.reserve(messages.size());  // transfers point to each other
+  room_.in.reserve(messages.size());
+  std::fill(room_.last_out.begin(), room_.last_out.end(), nullptr);
+  std::fill(room_.last_in.begin(), room_.last_in.end(), nullptr);
+  for (const PairMessage& message : messages) {
+    if (message.peer == context().rank) continue;
+    const auto peer = static_cast<size_t>(message.peer);
+    Transfer& transfer = message.outgoing ? room_.out.emplace_back() : room_.in.emplace_back();
+    transfer.peer = message.peer;
+    transfer.number = ++(message.outgoing ? room_.sent : room_.received)[peer];
+    transfer.before = std::exchange((message.outgoing ? room_.last_out : room_.last_in)[peer], &transfer);
+    if (transfer.before != nullptr) transfer.before->has_next = true;
+    transfer.bytes = message.bytes;
+    transfer.from = static_cast<const std::byte*>(message.from);
+    transfer.to = static_cast<std::byte*>(message.to);
+  }
 }
 
 // In the order of schedule::Exchange: every rank has another partner in each round.
-void ExchangeTask::plan() {
-  room_.out.clear();
-  room_.in.clear();
+void ExchangeTask::plan_blocks() {
   const size_t size = element_bytes(args().type);
   const int nranks = context().nranks;
   for (int round = 0; round < nranks; ++round) {
@@ -28,12 +65,14 @@ void ExchangeTask::plan() {
     if (const auto block = block_to(args(), context().rank, peer)) {
       Transfer& transfer = room_.out.emplace_back();
       transfer.peer = peer;
+      transfer.number = sequence();
       transfer.bytes = block->count * size;
       if (transfer.bytes > 0) transfer.from = static_cast<const std::byte*>(args().send) + block->offset * size;
     }
     if (const auto block = block_from(args(), context().rank, peer)) {
       Transfer& transfer = room_.in.emplace_back();
       transfer.peer = peer;
+      transfer.number = sequence();
       transfer.bytes = block->count * size;
       if (transfer.bytes > 0) transfer.to = static_cast<std::byte*>(args().receive) + block->offset * size;
     }
@@ -62,37 +101,34 @@ OperationProgress ExchangeTask::progress() const {
 
 Progress ExchangeTask::advance() {
   bool moved = false;
-  bool done = true;
-  const Transfer* open = nullptr;
-  size_t open_number = 0;
-  const auto note = [&](const Transfer& transfer, Step step) {
+  size_t open = 0;
+  int last_peer = 0;
+  const auto go_on = [&](Transfer& transfer, Step step) {
     moved |= step == Step::moved;
-    if (transfer.done) return;
-    done = false;
-    open = &transfer;
-    ++open_number;
+    if (is_over(transfer)) return;
+    ++open;
+    last_peer = transfer.peer;
   };
   for (Transfer& transfer : room_.in) {
     if (transfer.done) continue;
-    const Step step = receive(transfer);
+    const Step step = has_turn(transfer) ? receive(transfer) : Step::waits;
     if (step == Step::stopped) return result_;
-    note(transfer, step);
+    go_on(transfer, step);
   }
   for (Transfer& transfer : room_.out) {
-    if (transfer.out != nullptr) transfer.out->advance();
-    const Step step = send(transfer);
+    const Step step = has_turn(transfer) ? send(transfer) : Step::waits;
     if (step == Step::stopped) return result_;
-    note(transfer, step);
+    go_on(transfer, step);
   }
+  if (open == 0) return done();
   if (moved) return Progress::moved;
-  if (done && all_left()) return Progress::done;
-  return blocked_on(open_number == 1 ? waits_for_rank(open->peer) : kWaitsForAny, false);
+  return blocked_on(open == 1 ? waits_for_rank(last_peer) : kWaitsForAny, false);
 }
 
 // Sends what there is room for.
 ExchangeTask::Step ExchangeTask::send(Transfer& transfer) {
   if (transfer.out == nullptr) {
-    const Result<SendPort*> link = room_.links->send_to(transfer.peer);
+    const Result<SendPort*> link = room_.links.send_to(transfer.peer);
     if (!link.ok()) {
       result_ = blocked_on_broken_link(link.status());
       return Step::stopped;
@@ -101,15 +137,17 @@ ExchangeTask::Step ExchangeTask::send(Transfer& transfer) {
     if (transfer.out == nullptr) return Step::waits;
   }
   Step step = Step::waits;
+  transfer.out->advance();
   while (!transfer.done) {
     const SliceHead slice = head(transfer);
     if (!send_slice(transfer, slice)) break;
     transfer.moved += slice.bytes;
     ++transfer.slices;
     transfer.done = transfer.moved == transfer.bytes;
+    if (transfer.done && synchronous_) transfer.out->await_acknowledgement();
     step = Step::moved;
   }
-  if (step == Step::waits && transfer.out->broken() != nullptr && !transfer.out->idle()) {
+  if (step == Step::waits && transfer.out->broken() != nullptr && !is_over(transfer)) {
     result_ = blocked_on_broken_link(*transfer.out->broken());
     return Step::stopped;
   }
@@ -128,7 +166,7 @@ bool ExchangeTask::send_slice(Transfer& transfer, const SliceHead& head) const {
 
 ExchangeTask::Step ExchangeTask::receive(Transfer& transfer) {
   if (transfer.in == nullptr) {
-    const Result<ReceivePort*> link = room_.links->receive_from(transfer.peer);
+    const Result<ReceivePort*> link = room_.links.receive_from(transfer.peer);
     if (!link.ok()) {
       result_ = blocked_on_broken_link(link.status());
       return Step::stopped;
@@ -139,6 +177,11 @@ ExchangeTask::Step ExchangeTask::receive(Transfer& transfer) {
   ReceivePort& port = *transfer.in;
   Step step = Step::waits;
   while (!transfer.done) {
+    if (transfer.slices > 0 && transfer.moved == transfer.bytes) {
+      if (synchronous_ && !port.acknowledge()) break;
+      transfer.done = true;
+      break;
+    }
     // In place a block is written over the one that goes to the same rank: a slice that has not been sent yet is kept.
     if (in_place_ && room_.out[static_cast<size_t>(&transfer - room_.in.data())].slices <= transfer.slices) break;
     const SliceHead expected = head(transfer);
@@ -154,7 +197,6 @@ ExchangeTask::Step ExchangeTask::receive(Transfer& transfer) {
     port.release(expected);
     transfer.moved += expected.bytes;
     ++transfer.slices;
-    transfer.done = transfer.moved == transfer.bytes;
     step = Step::moved;
   }
   return step;
@@ -163,7 +205,7 @@ ExchangeTask::Step ExchangeTask::receive(Transfer& transfer) {
 // What has come is not what was expected: a message of another size, or another operation.
 Progress ExchangeTask::stop_for(const ReceivePort& port, const SliceHead& expected) {
   const SliceHead found = port.head();
-  if (found.sequence == expected.sequence && found.digest == expected.digest && found.total != expected.total) {
+  if (found.sequence == expected.sequence && found.slice == expected.slice && found.digest == expected.digest && found.total != expected.total) {
     return fail(rondeMismatch, fmt::format("rank {} sends {} bytes to rank {}, which expects {} bytes from it: counts of "
                                            "the two must agree",
                                            port.peer(), found.total, context().rank, expected.total));
@@ -173,13 +215,14 @@ Progress ExchangeTask::stop_for(const ReceivePort& port, const SliceHead& expect
 
 SliceHead ExchangeTask::head(const Transfer& transfer) const {
   const size_t bytes = std::min(slice_bytes_, transfer.bytes - transfer.moved);
-  return {sequence(), digest(), transfer.slices, static_cast<uint32_t>(bytes), transfer.bytes};
+  return {transfer.number, digest(), transfer.slices, static_cast<uint32_t>(bytes), transfer.bytes};
 }
 
-// Everything that is sent from the caller's memory must have left it.
-bool ExchangeTask::all_left() const {
-  return std::all_of(room_.out.begin(), room_.out.end(),
-                     [](const Transfer& transfer) { return transfer.out->idle(); });
+// What is sent from the caller's memory must have left it; a message of a send, have been taken.
+bool ExchangeTask::is_over(const Transfer& transfer) const {
+  if (!transfer.done || transfer.out == nullptr) return transfer.done;
+  if (synchronous_) return transfer.has_next || transfer.out->taken();
+  return transfer.out->idle();
 }
 
 }  // namespace ronde

@@ -1,5 +1,5 @@
-// Blocks that go straight from rank to rank: all-to-all, gather, scatter. Every link goes on by itself; each message tells
-// its own size.
+// Messages that go straight from rank to rank: the blocks of all-to-all, gather and scatter, and groups of sends and receives.
+// Every link goes on by itself; each message tells its own size.
 #pragma once
 
 #include <vector>
@@ -14,6 +14,9 @@ namespace ronde {
 // One message in one direction.
 struct Transfer {
   int peer = 0;
+  uint32_t number = 0;      // of the operation, or of the message among those of its pair
+  Transfer* before = nullptr;  // on the same link
+  bool has_next = false;
   const std::byte* from = nullptr;  // one that is sent
   std::byte* to = nullptr;          // one that is received
   size_t bytes = 0;
@@ -24,11 +27,18 @@ struct Transfer {
   ReceivePort* in = nullptr;
 };
 
-// Room to work in, and the links. Belongs to the communicator; one operation uses it at a time.
+// Room to work in, and what lasts. Belongs to the communicator; one operation uses it at a time.
 struct ExchangeRoom {
-  PairLinks* links = nullptr;
+  ExchangeRoom(PairLinks& pair_links, int nranks, uint32_t counters_start);
+
+  PairLinks& links;
   std::vector<Transfer> out;
   std::vector<Transfer> in;
+  // Of sends and receives, by rank.
+  std::vector<uint32_t> sent;      // number of the last message
+  std::vector<uint32_t> received;  // number of the last message
+  std::vector<Transfer*> last_out;
+  std::vector<Transfer*> last_in;
 };
 
 class ExchangeTask final : public OperationTask {
@@ -43,18 +53,23 @@ class ExchangeTask final : public OperationTask {
   enum class Step { waits, moved, stopped };  // stopped: result_ says how it goes on
 
   [[nodiscard]] OperationProgress progress() const override;
-  void plan();
+  void plan_blocks();
+  void plan_messages();
   void keep_own_block() const;
   Step send(Transfer& transfer);
   Step receive(Transfer& transfer);
+  [[nodiscard]] static bool has_turn(const Transfer& transfer) {
+    return transfer.before == nullptr || transfer.before->done;
+  }
   bool send_slice(Transfer& transfer, const SliceHead& head) const;
   Progress stop_for(const ReceivePort& port, const SliceHead& expected);
   [[nodiscard]] SliceHead head(const Transfer& transfer) const;
-  [[nodiscard]] bool all_left() const;
+  [[nodiscard]] bool is_over(const Transfer& transfer) const;
 
   ExchangeRoom& room_;
   size_t slice_bytes_;
-  bool in_place_;  // blocks are written over those that were sent
+  bool in_place_;     // blocks are written over those that were sent
+  bool synchronous_;  // sends end when their messages have been taken
   Progress result_ = Progress::blocked;
 };
 

@@ -231,7 +231,7 @@ LinkTask::Outcome LinkTask::flush() {
     result_ = port->broken() != nullptr ? blocked_on_broken_link(*port->broken()) : blocked_on(kWaitsForAny, false);
     return Outcome::wait;
   }
-  result_ = Progress::done;
+  result_ = done();
   return Outcome::ended;
 }
 

@@ -7,6 +7,7 @@ namespace ronde {
 
 void run_on_one_rank(const OperationArgs& args) {
   if (args.what == Collective::barrier) return;
+  if (args.what == Collective::send_receive) return copy_own_messages(*args.messages, 0);
   size_t count = args.count;
   size_t input = 0;
   size_t output = 0;
@@ -28,6 +29,19 @@ void run_on_one_rank(const OperationArgs& args) {
   const ReduceTarget target{static_cast<std::byte*>(args.receive) + output * size, false,
                             count * size >= plan::kStreamingBytes};
   reduce(Reduction::of(args.type, op, 1, false), {&source, 1}, {&target, 1}, count);
+}
+
+void copy_own_messages(const std::vector<PairMessage>& messages, int rank) {
+  const auto is_own = [rank](const PairMessage& message, bool outgoing) {
+    return message.peer == rank && message.outgoing == outgoing;
+  };
+  auto receive = messages.begin();
+  for (const PairMessage& send : messages) {
+    if (!is_own(send, true)) continue;
+    while (!is_own(*receive, false)) ++receive;
+    if (send.bytes > 0 && receive->to != send.from) copy_bytes(receive->to, send.from, send.bytes, false);
+    ++receive;
+  }
 }
 
 }  // namespace ronde

@@ -36,8 +36,12 @@ uint32_t digest_of(const OperationArgs& args) {
   const uint64_t root = schedule::has_root(args.what) ? static_cast<uint64_t>(args.root) + 1 : 0;
   const uint64_t op = schedule::reduces(args.what) ? static_cast<uint64_t>(args.op) + 1 : 0;
   uint64_t hash = mix(static_cast<uint64_t>(args.what) << 56 | uint64_t{args.uneven} << 55 |
-                      static_cast<uint64_t>(args.type) << 40 | op);
+                      (is_numbered(args) ? static_cast<uint64_t>(args.type) << 40 : 0) | op);
   hash = mix(hash ^ root << 1);
+  if (!is_numbered(args)) return static_cast<uint32_t>(hash);  // each message tells its own size
+  if (args.spans != nullptr) {
+    for (const Span& span : *args.spans) hash = mix(hash ^ span.count);
+  }
   if (!args.uneven) return static_cast<uint32_t>(mix(hash ^ args.count));
   if (sizes_are_agreed(args)) {
     for (const Range& block : agreed_blocks(args)) hash = mix(hash ^ block.count);
@@ -61,7 +65,21 @@ std::string_view collective_name(Collective what, bool uneven) {
   return "?";
 }
 
+namespace {
+
+std::string describe_messages(const OperationArgs& args) {
+  switch (args.message_kind) {
+    case MessageKind::send: return fmt::format("Send ({} bytes to rank {})", args.count, args.root);
+    case MessageKind::receive: return fmt::format("Recv ({} bytes from rank {})", args.count, args.root);
+    case MessageKind::several: break;
+  }
+  return fmt::format("a group of Send and Recv ({} bytes)", args.count);
+}
+
+}  // namespace
+
 std::string describe(const OperationArgs& args) {
+  if (!is_numbered(args)) return describe_messages(args);
   const std::string_view name = collective_name(args.what, args.uneven);
   if (args.what == Collective::barrier) return std::string(name);
   std::string text = fmt::format("{} ({}", name, type_name(args.type));
@@ -70,12 +88,13 @@ std::string describe(const OperationArgs& args) {
   if (sizes_are_agreed(args)) {
     const char* const of = args.uneven ? " in all" : counts_one_block(args.what) ? " a rank" : "";
     text += fmt::format(", {} element{}{}", args.count, args.count == 1 ? "" : "s", of);
+    if (args.spans != nullptr) text += fmt::format(" in {} buffers", args.spans->size());
   }
   return text + ")";
 }
 
 std::string describe(const OperationArgs& args, uint32_t sequence) {
-  return fmt::format("{} number {}", describe(args), sequence);
+  return is_numbered(args) ? fmt::format("{} number {}", describe(args), sequence) : describe(args);
 }
 
 }  // namespace ronde

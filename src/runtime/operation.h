@@ -23,6 +23,23 @@ struct UnevenBlocks {
   std::vector<schedule::Range> receive;
 };
 
+// One of several all-reduces that travel as one.
+struct Span {
+  const void* send = nullptr;
+  void* receive = nullptr;
+  size_t count = 0;  // elements
+};
+
+// A message between this rank and another one, or itself.
+struct PairMessage {
+  int peer = 0;
+  const void* from = nullptr;  // of a send
+  void* to = nullptr;          // of a receive
+  size_t bytes = 0;
+  bool outgoing = false;
+};
+enum class MessageKind : uint8_t { send, receive, several };
+
 struct OperationArgs {
   const void* send = nullptr;
   void* receive = nullptr;
@@ -36,9 +53,21 @@ struct OperationArgs {
   bool uneven = false;  // a v-variant: blocks of different sizes
   std::shared_ptr<const UnevenBlocks> blocks;  // if uneven
 
+  // Of an all-reduce: the buffers that stand in place of one, `count` elements in all.
+  std::shared_ptr<const std::vector<Span>> spans;
+
+  // Of send_receive, which knows nothing of the rest but `count`, here the bytes of all messages, and `root`, the peer of the
+  // first one. Those between two ranks are matched by their order.
+  MessageKind message_kind = MessageKind::send;
+  std::shared_ptr<const std::vector<PairMessage>> messages;
+
   // Of `count` elements.
   [[nodiscard]] size_t bytes() const { return count * element_bytes(type); }
 };
+
+// The collectives of a communicator are numbered, and called by all ranks in the same order. Messages between two ranks are
+// numbered by pair.
+[[nodiscard]] constexpr bool is_numbered(const OperationArgs& args) { return args.what != Collective::send_receive; }
 
 // 32 bits over what must be equal on all ranks: kind of operation, type, reduction, root, counts. (Of all-to-all, gather
 // and scatter with uneven blocks the counts differ: each message tells its own.)
@@ -47,7 +76,7 @@ struct OperationArgs {
 // "AllReduce", as in the functions of ronde.h.
 [[nodiscard]] std::string_view collective_name(Collective what, bool uneven);
 
-// "AllReduce (float32, sum, 1024 elements)", and with " number 7".
+// "AllReduce (float32, sum, 1024 elements)", "Send (4096 bytes to rank 3)", and with " number 7" if it has one.
 [[nodiscard]] std::string describe(const OperationArgs& args);
 [[nodiscard]] std::string describe(const OperationArgs& args, uint32_t sequence);
 

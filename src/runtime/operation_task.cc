@@ -30,6 +30,17 @@ std::string rank_text(uint32_t waits_for) {
 
 }  // namespace
 
+Progress OperationTask::done() {
+  if (args_.spans == nullptr) return Progress::done;
+  const auto* packed = static_cast<const std::byte*>(args_.receive);
+  for (const Span& span : *args_.spans) {
+    const size_t bytes = span.count * element_bytes(args_.type);
+    copy_bytes(span.receive, packed, bytes, false);
+    packed += bytes;
+  }
+  return Progress::done;
+}
+
 Progress OperationTask::blocked_on(uint32_t waits_for, bool moved) {
   waits_for_ = waits_for;
   if (moved) return Progress::moved;
@@ -61,6 +72,7 @@ Progress OperationTask::blocked_until_verdict(const Status& last_resort) {
 }
 
 void OperationTask::tell_others_of_wait(WaitReason reason) {
+  if (!is_numbered(args_)) return;
   others_know_of_wait_ = true;
   context_.agreement->waiting(args_, sequence_, digest_, reason);
 }
@@ -101,7 +113,7 @@ void OperationTask::check_patience(Time waiting_since, Time now) {
     paused_ += now - last_check_;
   }
   last_check_ = now;
-  context_.agreement->log().note_wait(sequence_, waits_for_, progress());
+  CallLog::note_wait(record_, waits_for_, progress());
   if (!last_resort_.ok() && now - last_resort_since_ >= kVerdictWait) {
     fail(last_resort_.code(), last_resort_.message());
     return;
@@ -112,15 +124,19 @@ void OperationTask::check_patience(Time waiting_since, Time now) {
   const auto waited_s = duration_cast<seconds>(waited).count();
   check_wait(waited);
   if (context_.settings->late_timeout_s > 0 && waited_s >= context_.settings->late_timeout_s) {
-    fail(rondeTimedOut, fmt::format("waited {} s for {} (RONDE_LATE_TIMEOUT)", waited_s,
-                                    context_.agreement->whom(sequence_, rank_text(waits_for_))));
+    fail(rondeTimedOut, fmt::format("waited {} s for {} (RONDE_LATE_TIMEOUT)", waited_s, awaited()));
     return;
   }
   if (context_.settings->late_warning_s > 0 && waited >= next_warning_) {
     log::warn("rank {} of {}: {} has waited {} s for {}", context_.rank, context_.nranks, describe(args_, sequence_),
-              waited_s, context_.agreement->whom(sequence_, rank_text(waits_for_)));
+              waited_s, awaited());
     next_warning_ = waited + kWarnAgain;
   }
+}
+
+std::string OperationTask::awaited() const {
+  const std::string next = rank_text(waits_for_);
+  return is_numbered(args_) ? context_.agreement->whom(sequence_, next) : next;
 }
 
 // Once when it gets long, and again before each warning and before the end.

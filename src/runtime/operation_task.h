@@ -27,12 +27,13 @@ class OperationTask : public Task {
  public:
   OperationTask(const OperationContext& context, const OperationArgs& args, uint32_t sequence,
                 plan::Algorithm algorithm)
-      : context_(context), args_(args), sequence_(sequence), digest_(digest_of(args)) {
-    context_.agreement->log().begin(args_, sequence_, digest_, algorithm);
-  }
+      : context_(context),
+        args_(args),
+        sequence_(sequence),
+        digest_(digest_of(args)),
+        record_(context.agreement->log().begin(args, sequence, digest_, algorithm)) {}
   virtual ~OperationTask() {
-    context_.agreement->log().end(sequence_,
-                                  status_.ok() ? black_box::OperationState::ended : black_box::OperationState::failed);
+    CallLog::end(record_, status_.ok() ? black_box::OperationState::ended : black_box::OperationState::failed);
     if (others_know_of_wait_) context_.agreement->resumed();
   }
   OperationTask(const OperationTask&) = delete;
@@ -52,6 +53,8 @@ class OperationTask : public Task {
   [[nodiscard]] uint32_t sequence() const { return sequence_; }
   [[nodiscard]] uint32_t digest() const { return digest_; }
 
+  // Returns from advance() when the operation has ended well.
+  Progress done();
   // Returns from advance() when nothing can be done: blocked, or done if the communicator has failed.
   Progress blocked_on(uint32_t waits_for, bool moved);
   // A link is broken. Another rank's death is told with its name by the watch, soon; this text is the last resort.
@@ -65,11 +68,13 @@ class OperationTask : public Task {
   Progress blocked_until_verdict(const Status& last_resort);
   void check_wait(Time::duration waited);
   void tell_others_of_wait(WaitReason reason);
+  [[nodiscard]] std::string awaited() const;
 
   const OperationContext& context_;
   OperationArgs args_;
   uint32_t sequence_;
   uint32_t digest_;
+  black_box::OperationRecord& record_;
   uint32_t waits_for_ = kWaitsForAny;
   bool saw_failure_ = false;
   Time lost_since_{};     // when this operation learnt that a rank is lost

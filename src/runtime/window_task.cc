@@ -91,7 +91,7 @@ Progress LineTask::advance() {
   if (args().what == Collective::all_gather) gather();
   const size_t others = static_cast<size_t>(context().nranks) - 1;
   windows_.lines += (sizeof(OperationLine) - OperationLine::kPayloadBytes) * others;
-  return Progress::done;
+  return done();
 }
 
 void LineTask::combine() {
@@ -154,7 +154,7 @@ Progress WindowTask<Schedule>::advance() {
     if (++next_ < schedule_.steps()) step_ = schedule_.step(next_);
   }
   finish();
-  return Progress::done;
+  return done();
 }
 
 template <typename Schedule>

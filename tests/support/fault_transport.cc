@@ -58,14 +58,14 @@ Part part_of(const Faults& faults, const SliceHead& whole, int part) {
   if (!faults.splits) return {whole, 0};
   const uint32_t half = whole.bytes / 2;
   const uint32_t number = (whole.slice * 2 + static_cast<uint32_t>(part)) * 2 + whole.bytes % 2;
-  return {{whole.sequence, whole.digest, number, part == 0 ? half : whole.bytes - half}, part == 0 ? 0 : half};
+  return {{whole.sequence, whole.digest, number, part == 0 ? half : whole.bytes - half, whole.total}, part == 0 ? 0 : half};
 }
 
 SliceHead whole_of(const Faults& faults, const SliceHead& part) {
   if (!faults.splits) return part;
   const uint32_t odd = part.slice % 2;
   const bool second = part.slice / 2 % 2 == 1;
-  return {part.sequence, part.digest, part.slice / 4, second ? 2 * part.bytes - odd : 2 * part.bytes + odd};
+  return {part.sequence, part.digest, part.slice / 4, second ? 2 * part.bytes - odd : 2 * part.bytes + odd, part.total};
 }
 
 std::byte* aligned(std::vector<std::byte>& memory) {
@@ -102,6 +102,7 @@ class FaultSender final : public WireSender {
     for (FaultSender* sender : all) sender->move();
   }
   [[nodiscard]] bool idle() const override { return sent_ == queued_ && inner_->idle(); }
+  [[nodiscard]] bool taken(uint32_t messages) override { return sent_ == queued_ && inner_->taken_up_to(messages); }
   [[nodiscard]] const Status& broken() const override {
     return broken_.ok() && inner_->broken() != nullptr ? *inner_->broken() : broken_;
   }
@@ -201,6 +202,7 @@ class FaultReceiver final : public WireReceiver {
     parts_ = 0;
     arrived_.reset();
   }
+  bool acknowledge() override { return inner_->acknowledge(); }
   [[nodiscard]] SliceHead head() const override { return whole_of(mischief_->faults, inner_->head()); }
   [[nodiscard]] const Status& broken() const override {
     return inner_->broken() != nullptr ? *inner_->broken() : none_;

@@ -87,6 +87,15 @@ bool TcpReceiver::read(Connection& connection, std::byte* payload, size_t payloa
   return true;
 }
 
+// One byte on the way back. A link that is broken shows it when something is received.
+bool TcpReceiver::acknowledge() {
+  constexpr std::byte kTaken{1};
+  for (;;) {
+    if (::send(connections_.front().fd.get(), &kTaken, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1) return true;
+    if (errno != EINTR) return errno != EAGAIN;
+  }
+}
+
 // The expected slice is not complete: will it be?
 Arrival TcpReceiver::judge(const SliceHead& expected) {
   if (!broken_.ok()) return Arrival::broken;

@@ -18,6 +18,7 @@ class TcpReceiver final : public WireReceiver {
   Arrival receive(const SliceHead& expected, const std::byte** payload) override;
   Arrival receive_into(const SliceHead& expected, void* payload) override;
   void release() override { staged_ = false; }
+  bool acknowledge() override;
   [[nodiscard]] SliceHead head() const override { return unexpected_; }
   [[nodiscard]] const Status& broken() const override { return broken_; }
 

@@ -79,6 +79,24 @@ bool TcpSender::send_some(Connection& connection) {
   return true;
 }
 
+bool TcpSender::taken(uint32_t messages) {
+  if (!idle()) return false;
+  std::array<std::byte, 64> words;
+  while (acknowledged_ != messages && broken_.ok()) {
+    const ssize_t got = ::recv(connections_.front().fd.get(), words.data(), words.size(), MSG_DONTWAIT);
+    if (got > 0) {
+      acknowledged_ += static_cast<uint32_t>(got);
+    } else if (got == 0) {
+      broken_ = Status(rondePeerLost, fmt::format("{} has closed its connection", peer_));
+    } else if (errno == EAGAIN) {
+      break;
+    } else if (errno != EINTR) {
+      broken_ = Status(rondePeerLost, system_error(fmt::format("receiving from {} failed", peer_), errno).message());
+    }
+  }
+  return acknowledged_ == messages;
+}
+
 void TcpSender::finish(Connection& connection) {
   entry(connection.entry).sent = true;
   connection.busy = false;

@@ -20,6 +20,8 @@ class TcpSender final : public WireSender {
   bool send_by_reference(const SliceHead& head, const void* payload) override;
   void advance() override;
   [[nodiscard]] bool idle() const override { return completed_ == queued_; }
+  // Bytes that the receiver sends back on the first connection, one a message.
+  [[nodiscard]] bool taken(uint32_t messages) override;
   [[nodiscard]] const Status& broken() const override { return broken_; }
 
  private:
@@ -52,6 +54,7 @@ class TcpSender final : public WireSender {
   uint32_t queued_ = 0;     // entries handed in
   uint32_t taken_ = 0;      // entries that a connection has begun
   uint32_t completed_ = 0;  // entries that have left, all before them too
+  uint32_t acknowledged_ = 0;
   Status broken_;
 };
 

@@ -1,0 +1,28 @@
+#include "api/calls.h"
+
+#include "api/group.h"
+
+namespace ronde::api {
+
+Status start_call(OperationArgs args, rondeComm_t comm, rondeStream_t stream) {
+  Communicator& communicator = *comm->communicator;
+  RONDE_TRY(communicator.refusal());
+  OpenGroup& group = group_of_thread();
+  if (group.open()) {
+    group.calls.push_back({&communicator, stream != nullptr ? &stream->stream : nullptr, std::move(args)});
+    return {};
+  }
+  if (stream != nullptr) return process().worker().enqueue(stream->stream, communicator, std::move(args));
+  const Communicator::Queue& queue = communicator.queue();
+  if (queue.issued != queue.ended) process().worker().wait_for(communicator);
+  return communicator.run(args);
+}
+
+Status remembered_by_group(const Status& status) {
+  OpenGroup& group = group_of_thread();
+  const bool failed = !status.ok() && status.code() != rondeInProgress;
+  if (failed && group.open() && group.first_error.ok()) group.first_error = status;
+  return status;
+}
+
+}  // namespace ronde::api
