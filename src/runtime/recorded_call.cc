@@ -28,7 +28,6 @@ uint32_t pack_call(const OperationArgs& args, plan::Algorithm algorithm) {
 
 UnpackedCall unpack_call(uint32_t what) {
   UnpackedCall call;
-  const uint32_t op = is_numbered(args) ? pack_op(args.op) : static_cast<uint32_t>(args.message_kind);
   const uint32_t type = what >> 8 & 0xff;
   call.args.op = unpack_op(what & 0xff);
   call.args.type = static_cast<DataType>(type & ~kUneven);
