@@ -14,9 +14,9 @@ OperationArgs messages_of(std::vector<PairMessage> messages) {
   args.type = rondeUint8;
   args.root = messages.front().peer;
   for (const PairMessage& message : messages) args.count += message.bytes;
-  args.message_kind = messages.size() > 1          ? MessageKind::several
-                      : messages.front().outgoing ? MessageKind::send
-                                                  : MessageKind::receive;
+  args.messages_kind = messages.size() > 1          ? MessagesKind::several
+                      : messages.front().outgoing ? MessagesKind::send
+                                                  : MessagesKind::receive;
   args.messages = std::make_shared<const std::vector<PairMessage>>(std::move(messages));
   return args;
 }

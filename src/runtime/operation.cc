@@ -68,10 +68,10 @@ std::string_view collective_name(Collective what, bool uneven) {
 namespace {
 
 std::string describe_messages(const OperationArgs& args) {
-  switch (args.message_kind) {
-    case MessageKind::send: return fmt::format("Send ({} bytes to rank {})", args.count, args.root);
-    case MessageKind::receive: return fmt::format("Recv ({} bytes from rank {})", args.count, args.root);
-    case MessageKind::several: break;
+  switch (args.messages_kind) {
+    case MessagesKind::send: return fmt::format("Send ({} bytes to rank {})", args.count, args.root);
+    case MessagesKind::receive: return fmt::format("Recv ({} bytes from rank {})", args.count, args.root);
+    case MessagesKind::several: break;
   }
   return fmt::format("a group of Send and Recv ({} bytes)", args.count);
 }

@@ -38,7 +38,7 @@ struct PairMessage {
   size_t bytes = 0;
   bool outgoing = false;
 };
-enum class MessageKind : uint8_t { send, receive, several };
+enum class MessagesKind : uint8_t { send, receive, several };
 
 struct OperationArgs {
   const void* send = nullptr;
@@ -58,7 +58,7 @@ struct OperationArgs {
 
   // Of send_receive, which knows nothing of the rest but `count`, here the bytes of all messages, and `root`, the peer of the
   // first one. Those between two ranks are matched by their order.
-  MessageKind message_kind = MessageKind::send;
+  MessagesKind messages_kind = MessagesKind::send;
   std::shared_ptr<const std::vector<PairMessage>> messages;
 
   // Of `count` elements.

@@ -21,7 +21,7 @@ RedOp unpack_op(uint32_t packed) {
 }  // namespace
 
 uint32_t pack_call(const OperationArgs& args, plan::Algorithm algorithm) {
-  const uint32_t op = is_numbered(args) ? pack_op(args.op) : static_cast<uint32_t>(args.message_kind);
+  const uint32_t op = is_numbered(args) ? pack_op(args.op) : static_cast<uint32_t>(args.messages_kind);
   const uint32_t type = static_cast<uint32_t>(args.type) | (args.uneven ? kUneven : 0);
   return static_cast<uint32_t>(args.what) << 24 | static_cast<uint32_t>(algorithm) << 16 | type << 8 | op;
 }
@@ -34,7 +34,7 @@ UnpackedCall unpack_call(uint32_t what) {
   call.args.uneven = (type & kUneven) != 0;
   call.args.what = static_cast<Collective>(what >> 24);
   if (!is_numbered(call.args))
-    call.args.message_kind = static_cast<MessageKind>(std::min(what & 0xff, uint32_t{2}));
+    call.args.messages_kind = static_cast<MessagesKind>(std::min(what & 0xff, uint32_t{2}));
   const uint32_t algorithm = what >> 16 & 0xff;
   if (algorithm <= static_cast<uint32_t>(plan::kLastAlgorithm)) call.algorithm = static_cast<plan::Algorithm>(algorithm);
   return call;
