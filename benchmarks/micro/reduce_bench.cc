@@ -67,8 +67,8 @@ void bench_reduce(benchmark::State& state, const Shape& shape, size_t bytes) {
   std::vector<Buffer> outputs(shape.targets, Buffer(shape.reduction.type, bytes));
   std::vector<ReduceSource> sources;
   std::vector<ReduceTarget> targets;
-  for (Buffer& input : inputs) sources.push_back({input.data(), false});
-  for (Buffer& output : outputs) targets.push_back({output.data(), false, shape.streaming});
+  for (Buffer& input : inputs) sources.push_back({input.data(), Content::input});
+  for (Buffer& output : outputs) targets.push_back({output.data(), Content::final, shape.streaming});
   const size_t count = bytes / element_bytes(shape.reduction.type);
   for (auto _ : state) {
     reduce(shape.reduction, sources, targets, count);

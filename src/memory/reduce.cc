@@ -1,5 +1,6 @@
 #include "memory/reduce.h"
 
+#include <algorithm>
 #include <cassert>
 
 #include "memory/reduce_pass.h"
@@ -11,19 +12,18 @@ namespace {
 bool is_plain_copy(const Reduction& reduction, std::span<const ReduceSource> sources,
                    std::span<const ReduceTarget> targets) {
   if (sources.size() != 1) return false;
-  const bool from_partial = sources[0].is_partial;
   const bool averages = reduction.op == rondeAvg;
-  if (averages && is_float(reduction.type) && !from_partial) return false;
-  for (const ReduceTarget& target : targets) {
-    if (reduction.partial != reduction.type && target.is_partial != from_partial) return false;
-    if (averages && !is_float(reduction.type) && !target.is_partial && reduction.nranks > 1) return false;
-  }
-  return true;
+  if (averages && is_float(reduction.type) && sources[0].content == Content::input) return false;
+  const bool divides = averages && !is_float(reduction.type) && reduction.nranks > 1;
+  return std::all_of(targets.begin(), targets.end(), [&](const ReduceTarget& target) {
+    if (divides && target.content == Content::final) return false;
+    return reduction.type_of(target.content) == reduction.type_of(sources[0].content);
+  });
 }
 
 void copy_elements(const Reduction& reduction, const ReduceSource& source, std::span<const ReduceTarget> targets,
                    size_t count) {
-  const size_t bytes = count * element_bytes(source.is_partial ? reduction.partial : reduction.type);
+  const size_t bytes = count * element_bytes(reduction.type_of(source.content));
   for (const ReduceTarget& target : targets) {
     if (target.data != source.data) copy_bytes(target.data, source.data, bytes, target.streaming);
   }

@@ -6,11 +6,21 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "memory/data_type.h"
 
 namespace ronde {
+
+// Of what type elements are, and what has been done to them. Where partial results have the user's type, ready and
+// partial are the same.
+enum class Content : uint8_t {
+  input,    // Reduction::type; a factor is still to be applied. Sources only
+  ready,    // Reduction::type; a factor has been applied, and rounded; an integer average has not divided
+  partial,  // Reduction::partial; likewise
+  final,    // Reduction::type; an integer average has divided. Targets only
+};
 
 // What is computed. Made once per operation.
 struct Reduction {
@@ -20,19 +30,22 @@ struct Reduction {
   int nranks;        // for rondeAvg: float inputs are multiplied by 1/nranks, integer results divided by nranks
 
   [[nodiscard]] static Reduction of(DataType type, RedOp op, int nranks, bool float32_partials);
+
+  // The type of elements with that content.
+  [[nodiscard]] DataType type_of(Content content) const { return content == Content::partial ? partial : type; }
 };
 
-// Where elements come from. An input is what a rank passed in; a partial has been through the reduction already.
+// Where elements come from.
 struct ReduceSource {
   const void* data;  // any alignment
-  bool is_partial;   // true: elements of Reduction::partial, no average factor. false: elements of Reduction::type
+  Content content;   // input, ready or partial
 };
 
-// Where the combination goes to. A final result is rounded (and divided, for an integer average); a partial is not.
+// Where the combination goes to.
 struct ReduceTarget {
   void* data;       // any alignment; may be equal to a source's data if both have elements of the same size, and must
                     // not overlap a source in any other way
-  bool is_partial;  // true: elements of Reduction::partial
+  Content content;  // ready, partial or final
   bool streaming;   // non-temporal stores: for a large result that is not read again soon. A hint: not followed for
                     // float32 partials of a narrow type, and for two targets only where both are equally aligned
 };
@@ -40,9 +53,8 @@ struct ReduceTarget {
 // targets = sources[0] op sources[1] op ... over count elements, in this order, element by element.
 //
 // sources: 1 to 256 (one source: conversion or copy, with the average factor). targets: 1 or 2. count: any, 0 too.
-// Narrow floats are accumulated in float32 over all sources and rounded to nearest even once per target; when a target
-// is final and another one partial, both are made from the same accumulator. With two final targets both hold the same
-// bits. The result does not depend on alignment, streaming, how a range is cut into calls, or the instruction set.
+// Narrow floats are accumulated in float32 over all sources and rounded to nearest even once per target; two targets are
+// made from the same accumulator. The result does not depend on alignment, streaming, how a range is cut into calls, or the instruction set.
 //
 // Minimum and maximum: NaN wins, -0 is less than +0. A NaN that was computed or converted is the positive quiet one of
 // its type; where one source is only copied, bits stay as they are. The factor of a float average is 1 divided by nranks

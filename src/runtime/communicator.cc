@@ -102,8 +102,8 @@ Status Communicator::run_alone(const OperationArgs& args) {
   const uint32_t sequence = next_sequence_++;
   agreement_.log().begin(args, sequence, digest_of(args), plan::Algorithm::automatic);
   const Reduction reduction = Reduction::of(args.type, args.op, 1, false);
-  const ReduceSource source{args.send, false};
-  const ReduceTarget target{args.receive, false, args.bytes() >= plan::kStreamingBytes};
+  const ReduceSource source{args.send, Content::input};
+  const ReduceTarget target{args.receive, Content::final, args.bytes() >= plan::kStreamingBytes};
   reduce(reduction, {&source, 1}, {&target, 1}, args.count);
   agreement_.log().end(sequence, black_box::OperationState::ended);
   return {};

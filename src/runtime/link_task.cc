@@ -139,18 +139,18 @@ void LinkTask::compute_reduced() {
     }
   }
   size_t number = 0;
-  links_.sources[number++] = {input(), false};
+  links_.sources[number++] = {input(), Content::input};
   for (int i = 0; i < step_.from.count; ++i) {
-    links_.sources[number++] = {links_.slots[static_cast<size_t>(i)], receives_ == Content::partial};
+    links_.sources[number++] = {links_.slots[static_cast<size_t>(i)], receives_};
   }
   std::array<ReduceTarget, 2> targets{};
   size_t target_number = 0;
-  const bool sends_partial = sends_ == Content::partial;
-  if (target_ != nullptr) targets[target_number++] = {target_, sends_partial, false};
+  if (target_ != nullptr) targets[target_number++] = {target_, sends_, false};
   if (step_.keep) {
-    targets[target_number++] = {output(), false, streaming_ && !referenced};
+    targets[target_number++] = {output(), Content::final, streaming_ && !referenced};
   } else if (referenced) {
-    targets[target_number++] = {output(), true, false};  // the output's place holds the partial result meanwhile
+    // The output's place holds the partial result meanwhile.
+    targets[target_number++] = {output(), Content::partial, false};
   }
   reduce(reduction_, {links_.sources.data(), number}, {targets.data(), target_number}, range_.count);
 }

@@ -52,7 +52,6 @@ class LinkTask final : public OperationTask {
 
   enum class Phase { receive, acquire, send, flush };
   enum class Outcome { go_on, wait, ended };
-  enum class Content { input, partial, final };
 
   Outcome receive();
   Outcome acquire();

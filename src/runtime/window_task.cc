@@ -80,9 +80,9 @@ Progress LineTask::advance() {
   const auto nranks = static_cast<size_t>(context().nranks);
   std::array<ReduceSource, plan::kMaxWindowRanks> sources;
   for (size_t rank = 0; rank < nranks; ++rank) {
-    sources[rank] = {line_of(static_cast<int>(rank)).payload.data(), false};
+    sources[rank] = {line_of(static_cast<int>(rank)).payload.data(), Content::input};
   }
-  const ReduceTarget target{args().receive, false, false};
+  const ReduceTarget target{args().receive, Content::final, false};
   reduce(reduction_, {sources.data(), nranks}, {&target, 1}, args().count);
   const size_t bytes = args().bytes();
   windows_.sent += bytes * (nranks - 1);
@@ -189,11 +189,11 @@ void WindowTask<Schedule>::combine_piece() {
   std::array<ReduceSource, plan::kMaxWindowRanks> sources;
   for (size_t rank = 0; rank < nranks; ++rank) {
     const bool own = static_cast<int>(rank) == context().rank;
-    sources[rank] = {own ? input() + offset : window_of(static_cast<int>(rank)) + offset, false};
+    sources[rank] = {own ? input() + offset : window_of(static_cast<int>(rank)) + offset, Content::input};
   }
   std::array<ReduceTarget, 2> targets{};
-  targets[0] = {output() + offset, false, streaming_};
-  if (!step_.whole) targets[1] = {window_of(context().rank) + offset, false, false};
+  targets[0] = {output() + offset, Content::final, streaming_};
+  if (!step_.whole) targets[1] = {window_of(context().rank) + offset, Content::final, false};
   const size_t target_number = step_.whole ? 1 : 2;
   reduce(reduction_, {sources.data(), nranks}, {targets.data(), target_number}, part.count);
   windows_.received += part.count * element_bytes_ * (nranks - 1);

@@ -133,18 +133,15 @@ void write(DataType type, void* data, size_t index, uint64_t bits) {
   std::memcpy(static_cast<uint8_t*>(data) + index * bytes, &bits, bytes);
 }
 
-DataType type_of(const Reduction& reduction, bool is_partial) {
-  return is_partial ? reduction.partial : reduction.type;
-}
-
 // Float is the type of arithmetic: float for all but float64.
 template <class Float>
 Float combined(const Reduction& reduction, std::span<const ReduceSource> sources, size_t index) {
   Float result = 0;
   for (size_t s = 0; s < sources.size(); ++s) {
-    const DataType type = type_of(reduction, sources[s].is_partial);
+    const DataType type = reduction.type_of(sources[s].content);
     Float value = static_cast<Float>(float_value(type, read(type, sources[s].data, index)));
-    if (reduction.op == rondeAvg && !sources[s].is_partial) value *= Float{1} / static_cast<Float>(reduction.nranks);
+    if (reduction.op == rondeAvg && sources[s].content == Content::input)
+      value *= Float{1} / static_cast<Float>(reduction.nranks);
     result = s == 0 ? value : combine_floats(reduction.op, result, value);
   }
   return result;
@@ -153,9 +150,9 @@ Float combined(const Reduction& reduction, std::span<const ReduceSource> sources
 // One source, and nothing to reckon for any target: then a NaN keeps its bits.
 bool only_copies(const Reduction& reduction, std::span<const ReduceSource> sources,
                  std::span<const ReduceTarget> targets) {
-  if (sources.size() != 1 || (reduction.op == rondeAvg && !sources[0].is_partial)) return false;
+  if (sources.size() != 1 || (reduction.op == rondeAvg && sources[0].content == Content::input)) return false;
   return std::all_of(targets.begin(), targets.end(), [&](const ReduceTarget& target) {
-    return type_of(reduction, target.is_partial) == type_of(reduction, sources[0].is_partial);
+    return reduction.type_of(target.content) == reduction.type_of(sources[0].content);
   });
 }
 
@@ -191,13 +188,13 @@ void model_reduce(const Reduction& reduction, std::span<const ReduceSource> sour
     } else {
       value = combined<float>(reduction, sources, i);
     }
-    const uint64_t first = read(type_of(reduction, sources[0].is_partial), sources[0].data, i);
+    const uint64_t first = read(reduction.type_of(sources[0].content), sources[0].data, i);
     for (const ReduceTarget& target : targets) {
-      const DataType to = type_of(reduction, target.is_partial);
+      const DataType to = reduction.type_of(target.content);
       uint64_t bits = integer;
       if (is_float(reduction.type)) {
         bits = copies ? first : float_bits(to, value, rounding);
-      } else if (reduction.op == rondeAvg && !target.is_partial) {
+      } else if (reduction.op == rondeAvg && target.content == Content::final) {
         bits = divided(reduction.type, integer, reduction.nranks);
       }
       write(to, target.data, i, bits);

@@ -13,9 +13,9 @@ namespace {
 template <class T>
 std::vector<T> reduced(DataType type, RedOp op, const std::vector<std::vector<T>>& ranks) {
   std::vector<ReduceSource> sources;
-  for (const std::vector<T>& rank : ranks) sources.push_back({rank.data(), false});
+  for (const std::vector<T>& rank : ranks) sources.push_back({rank.data(), Content::input});
   std::vector<T> result(ranks[0].size());
-  const ReduceTarget targets[] = {{result.data(), false, false}};
+  const ReduceTarget targets[] = {{result.data(), Content::final, false}};
   reduce(Reduction::of(type, op, static_cast<int>(ranks.size()), false), sources, targets, result.size());
   return result;
 }
@@ -44,8 +44,8 @@ TEST_CASE("case_02 reduce: float32 partials are rounded once at the end") {
   float partial = 256;
   uint16_t result = 0;
   for (int hop = 0; hop < 7; ++hop) {
-    const ReduceSource sources[] = {{&partial, true}, {&one, false}};
-    const ReduceTarget targets[] = {{&partial, true, false}, {&result, false, false}};
+    const ReduceSource sources[] = {{&partial, Content::partial}, {&one, Content::input}};
+    const ReduceTarget targets[] = {{&partial, Content::partial, false}, {&result, Content::final, false}};
     reduce(reduction, sources, targets, 1);
   }
   CHECK(partial == 263);
@@ -99,8 +99,8 @@ TEST_CASE("reduce: float8 saturates, NaN stays") {
 }
 
 TEST_CASE("reduce: nothing is done for no elements") {
-  const ReduceSource sources[] = {{nullptr, false}, {nullptr, false}};
-  const ReduceTarget targets[] = {{nullptr, false, true}};
+  const ReduceSource sources[] = {{nullptr, Content::input}, {nullptr, Content::input}};
+  const ReduceTarget targets[] = {{nullptr, Content::final, true}};
   reduce(Reduction::of(rondeFloat32, rondeSum, 2, false), sources, targets, 0);
   SUCCEED();
 }

@@ -17,9 +17,9 @@ size_t compare_pairs(DataType type, const std::vector<uint8_t>& a, const std::ve
   std::vector<uint8_t> actual(a.size());
   for (RedOp op : all_ops()) {
     const Reduction reduction = Reduction::of(type, op, 2, false);
-    const ReduceSource sources[] = {{a.data(), false}, {b.data(), false}};
-    const ReduceTarget model_target[] = {{expected.data(), false, false}};
-    const ReduceTarget target[] = {{actual.data(), false, false}};
+    const ReduceSource sources[] = {{a.data(), Content::input}, {b.data(), Content::input}};
+    const ReduceTarget model_target[] = {{expected.data(), Content::final, false}};
+    const ReduceTarget target[] = {{actual.data(), Content::final, false}};
     model_reduce(reduction, sources, model_target, count);
     for_each_instruction_set([&](const std::string&) {
       reduce(reduction, sources, target, count);
@@ -81,15 +81,15 @@ TEST_CASE("reduce: random and special values, 1 to 9 sources, averages over odd 
   for_each_instruction_set([](const std::string& name) {
     for (DataType type : all_types()) {
       for (RedOp op : all_ops()) {
-        for (size_t sources : {1, 2, 3, 4, 5, 8, 9}) {
+        for (size_t number : {1, 2, 3, 4, 5, 8, 9}) {
           for (int nranks : {1, 3, 8, 255, 257, 2147483647}) {
             if (op != rondeAvg && nranks != 3) continue;
             Trial trial;
             trial.reduction = Reduction::of(type, op, nranks, false);
             trial.count = 333;
-            trial.partial_sources.assign(sources, false);
-            trial.partial_targets = {false};
-            trial.seed = sources;
+            trial.sources.assign(number, Content::input);
+            trial.targets = {Content::final};
+            trial.seed = number;
             const size_t wrong = trial.mismatches();
             if (wrong == 0) continue;
             INFO(name << ": " << trial.describe());
@@ -106,8 +106,8 @@ TEST_CASE("reduce: a model that truncates instead of rounding is found out") {
     Trial trial;
     trial.reduction = Reduction::of(type, rondeSum, 2, false);
     trial.count = 1000;
-    trial.partial_sources = {false, false};
-    trial.partial_targets = {false};
+    trial.sources = {Content::input, Content::input};
+    trial.targets = {Content::final};
     CHECK(trial.mismatches() == 0);
     trial.model_rounding = Rounding::toward_zero;
     CHECK(trial.mismatches() > 0);

@@ -105,35 +105,34 @@ bool GuardedBytes::guards_are_whole() const {
 size_t Trial::mismatches() const {
   size_t slot = 0;
   const auto next_misalignment = [&] { return misalignment[slot++ % misalignment.size()]; };
-  const auto type_of = [&](bool is_partial) { return is_partial ? reduction.partial : reduction.type; };
 
   std::deque<GuardedBytes> inputs;
-  std::vector<ReduceSource> sources;
-  for (size_t s = 0; s < partial_sources.size(); ++s) {
-    const DataType type = type_of(partial_sources[s]);
+  std::vector<ReduceSource> from;
+  for (size_t s = 0; s < sources.size(); ++s) {
+    const DataType type = reduction.type_of(sources[s]);
     inputs.emplace_back(count * element_bytes(type), next_misalignment());
     ElementSource(type, seed * 1000 + s).fill(inputs.back().data(), count);
-    sources.push_back({inputs.back().data(), partial_sources[s]});
+    from.push_back({inputs.back().data(), sources[s]});
   }
   std::deque<GuardedBytes> outputs;
   std::deque<std::vector<uint8_t>> expected;
-  std::vector<ReduceTarget> targets;
-  std::vector<ReduceTarget> model_targets;
-  for (size_t t = 0; t < partial_targets.size(); ++t) {
-    const size_t bytes = count * element_bytes(type_of(partial_targets[t]));
+  std::vector<ReduceTarget> to;
+  std::vector<ReduceTarget> model_to;
+  for (size_t t = 0; t < targets.size(); ++t) {
+    const size_t bytes = count * element_bytes(reduction.type_of(targets[t]));
     expected.emplace_back(bytes + 1);
-    model_targets.push_back({expected.back().data(), partial_targets[t], false});
+    model_to.push_back({expected.back().data(), targets[t], false});
     outputs.emplace_back(bytes, next_misalignment());
     const bool shares = in_place && t == 0;
-    targets.push_back({shares ? inputs.front().data() : outputs.back().data(), partial_targets[t], streaming});
+    to.push_back({shares ? inputs.front().data() : outputs.back().data(), targets[t], streaming});
   }
-  model_reduce(reduction, sources, model_targets, count, model_rounding);
-  reduce(reduction, sources, targets, count);
+  model_reduce(reduction, from, model_to, count, model_rounding);
+  reduce(reduction, from, to, count);
 
   size_t wrong = 0;
   for (size_t t = 0; t < targets.size(); ++t) {
-    const size_t bytes = element_bytes(type_of(partial_targets[t]));
-    const uint8_t* actual = static_cast<const uint8_t*>(targets[t].data);
+    const size_t bytes = element_bytes(reduction.type_of(targets[t]));
+    const uint8_t* actual = static_cast<const uint8_t*>(to[t].data);
     for (size_t i = 0; i < count; ++i)
       wrong += std::memcmp(actual + i * bytes, expected[t].data() + i * bytes, bytes) != 0;
   }
@@ -146,9 +145,9 @@ std::string Trial::describe() const {
   std::string text = std::string(type_name(reduction.type)) + " " + std::string(op_name(reduction.op)) + " nranks " +
                      std::to_string(reduction.nranks) + " partial " + std::string(type_name(reduction.partial)) +
                      " count " + std::to_string(count) + " sources ";
-  for (bool partial : partial_sources) text += partial ? "p" : "i";
+  for (Content content : sources) text += "irpf"[static_cast<size_t>(content)];
   text += " targets ";
-  for (bool partial : partial_targets) text += partial ? "p" : "f";
+  for (Content content : targets) text += "irpf"[static_cast<size_t>(content)];
   text += streaming ? " streaming" : "";
   text += in_place ? " in place" : "";
   for (size_t offset : misalignment) text.append(" ").append(std::to_string(offset));

@@ -51,8 +51,8 @@ class GuardedBytes {
 struct Trial {
   Reduction reduction;
   size_t count = 0;
-  std::vector<bool> partial_sources;  // one a source
-  std::vector<bool> partial_targets;  // one or two
+  std::vector<Content> sources;
+  std::vector<Content> targets;  // one or two
   bool streaming = false;
   bool in_place = false;                   // the first target is the first source; both of the same element size
   std::vector<size_t> misalignment = {0};  // of sources, then targets, round and round
