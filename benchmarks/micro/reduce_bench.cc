@@ -122,7 +122,8 @@ void add_all() {
     }
   }
   for (int type = 0; type < rondeNumTypes; ++type) {
-    for (RedOp op : {rondeSum, rondeProd, rondeMax, rondeMin, rondeAvg}) {
+    for (RedOp op : {rondeSum, rondeProd, rondeMax, rondeMin, rondeAvg, rondeBitXor}) {
+      if (!reduction_fits(static_cast<DataType>(type), op)) continue;
       if (op == rondeSum && (type == rondeFloat32 || type == rondeBfloat16 || type == rondeFloat16)) continue;
       add({Reduction::of(static_cast<DataType>(type), op, 8, false), 2, 1, false}, 256 << 10);
     }

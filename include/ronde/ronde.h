@@ -114,6 +114,8 @@ typedef enum {
  *  - Integers: sum and product are taken modulo 2^bits; nothing is undefined on overflow.
  *  - Integer average: the sum modulo 2^bits, read as the type, then divided by the number of ranks and cut toward zero
  *    (four ranks with 250 in uint8: 1000 mod 256 = 232, 232 / 4 = 58).
+ *  - Bitwise and, or, exclusive or: integer types only, the sign bit like any other; with a float type an operation is
+ *    refused with rondeInvalidArgument. NCCL does not have them: their numbers are far from those that it gives out.
  *  - Float average: each input is multiplied by 1/n before its first rounding, in float32 (float64 for float64), so
  *    that it does not overflow where the sum would. (float16: four ranks with 60000 give 60000.)
  *  - Minimum and maximum of floats: NaN if any input is NaN.
@@ -132,7 +134,11 @@ typedef enum {
   rondeMax = 2,
   rondeMin = 3,
   rondeAvg = 4,
-  rondeNumOps = 5, /* the number of built-in reductions */
+  rondeNumOps = 5, /* the number of built-in reductions that NCCL has too */
+  /* Reductions that NCCL does not have. */
+  rondeBitAnd = 0x40000000,
+  rondeBitOr = 0x40000001,
+  rondeBitXor = 0x40000002,
   rondeMaxRedOp = 0x7fffffff
 } rondeRedOp_t;
 

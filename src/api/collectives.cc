@@ -33,6 +33,10 @@ Status check_reduction(int type, int op) {
   if (!is_built_in_op(op)) {
     return {rondeInvalidArgument, fmt::format("rondeAllReduce: op {} is not one of rondeRedOp_t", op)};
   }
+  if (!reduction_fits(static_cast<DataType>(type), static_cast<RedOp>(op))) {
+    return {rondeInvalidArgument, fmt::format("rondeAllReduce: {} is for integer types, not for {}",
+                                              op_name(static_cast<RedOp>(op)), type_name(static_cast<DataType>(type)))};
+  }
   return {};
 }
 

@@ -29,8 +29,12 @@ void copy_elements(const Reduction& reduction, const ReduceSource& source, std::
   }
 }
 
-void run_kernel(DataType type, const ReducePass& pass) {
-  switch (type) {
+void run_kernel(const Reduction& reduction, ReducePass pass) {
+  if (is_bitwise(reduction.op)) {
+    pass.count *= element_bytes(reduction.type);
+    return reduce_bits(pass);
+  }
+  switch (reduction.type) {
     case rondeInt8: return reduce_int8(pass);
     case rondeUint8: return reduce_uint8(pass);
     case rondeInt32: return reduce_int32(pass);
@@ -58,10 +62,11 @@ Reduction Reduction::of(DataType type, RedOp op, int nranks, bool float32_partia
 void reduce(const Reduction& reduction, std::span<const ReduceSource> sources, std::span<const ReduceTarget> targets,
             size_t count) {
   assert(!sources.empty() && sources.size() <= 256 && (targets.size() == 1 || targets.size() == 2));
+  assert(reduction_fits(reduction.type, reduction.op));
   if (count == 0) return;
   if (is_plain_copy(reduction, sources, targets)) return copy_elements(reduction, sources[0], targets, count);
-  run_kernel(reduction.type, {sources.data(), sources.size(), targets.data(), targets.size(), count, reduction.op,
-                              reduction.nranks, reduction.partial != reduction.type});
+  run_kernel(reduction, {sources.data(), sources.size(), targets.data(), targets.size(), count, reduction.op,
+                         reduction.nranks, reduction.partial != reduction.type});
 }
 
 }  // namespace ronde

@@ -26,7 +26,7 @@ enum class Content : uint8_t {
 struct Reduction {
   DataType type;     // the user's type
   DataType partial;  // type of partial results: equal to type, or rondeFloat32 when type is a narrow float
-  RedOp op;          // rondeSum .. rondeAvg
+  RedOp op;          // a built-in one that fits type
   int nranks;        // for rondeAvg: float inputs are multiplied by 1/nranks, integer results divided by nranks
 
   [[nodiscard]] static Reduction of(DataType type, RedOp op, int nranks, bool float32_partials);

@@ -36,6 +36,16 @@ HWY_INLINE void run_integer(const ReducePass& pass) {
   run<UnsignedFormat>(pass, Sum());
 }
 
+// Bits do not care in what elements they lie: bytes serve all types, with one kernel an operation.
+void ReduceBits(const ReducePass& pass) {
+  using Format = PlainFormat<uint8_t>;
+  switch (pass.op) {
+    case rondeBitAnd: return run<Format>(pass, BitAnd());
+    case rondeBitOr: return run<Format>(pass, BitOr());
+    default: return run<Format>(pass, BitXor());
+  }
+}
+
 void ReduceInt8(const ReducePass& pass) { run_integer<int8_t>(pass); }
 void ReduceUint8(const ReducePass& pass) { run_integer<uint8_t>(pass); }
 void ReduceInt32(const ReducePass& pass) { run_integer<int32_t>(pass); }
@@ -50,6 +60,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ronde {
 
+HWY_EXPORT(ReduceBits);
 HWY_EXPORT(ReduceInt8);
 HWY_EXPORT(ReduceUint8);
 HWY_EXPORT(ReduceInt32);
@@ -57,6 +68,7 @@ HWY_EXPORT(ReduceUint32);
 HWY_EXPORT(ReduceInt64);
 HWY_EXPORT(ReduceUint64);
 
+void reduce_bits(const ReducePass& pass) { HWY_DYNAMIC_DISPATCH(ReduceBits)(pass); }
 void reduce_int8(const ReducePass& pass) { HWY_DYNAMIC_DISPATCH(ReduceInt8)(pass); }
 void reduce_uint8(const ReducePass& pass) { HWY_DYNAMIC_DISPATCH(ReduceUint8)(pass); }
 void reduce_int32(const ReducePass& pass) { HWY_DYNAMIC_DISPATCH(ReduceInt32)(pass); }

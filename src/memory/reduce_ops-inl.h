@@ -41,6 +41,27 @@ struct Product : PlainOp {
   }
 };
 
+struct BitAnd : PlainOp {
+  template <class V>
+  HWY_INLINE V combine(V a, V b) const {
+    return hn::And(a, b);
+  }
+};
+
+struct BitOr : PlainOp {
+  template <class V>
+  HWY_INLINE V combine(V a, V b) const {
+    return hn::Or(a, b);
+  }
+};
+
+struct BitXor : PlainOp {
+  template <class V>
+  HWY_INLINE V combine(V a, V b) const {
+    return hn::Xor(a, b);
+  }
+};
+
 // Highway's Min and Max differ between processors where an operand is NaN or both are zeros: here NaN wins, and -0 is
 // less than +0, so that the result does not depend on the order of the operands.
 template <bool kMinimum>

@@ -28,6 +28,8 @@ struct ReducePass {
   bool wide_partials;  // partials are float32 although the type is narrower
 };
 
+// The bitwise reductions of any integer type: count is in bytes.
+void reduce_bits(const ReducePass& pass);
 void reduce_int8(const ReducePass& pass);
 void reduce_uint8(const ReducePass& pass);
 void reduce_int32(const ReducePass& pass);

@@ -58,7 +58,7 @@ std::optional<RecordedOperation> read_operation(const OperationRecord& record, u
   operation.args.count = observe_unwatched(record.count);
   const uint32_t what = observe_unwatched(record.what);
   operation.args.type = static_cast<DataType>(what >> 8 & 0xff);
-  operation.args.op = static_cast<RedOp>(what & 0xff);
+  operation.args.op = op_of_code(what & 0xff);
   operation.algorithm = algorithm_of(what >> 16 & 0xff);
   operation.state = state;
   operation.begun = time_of(observe_unwatched(record.begun_ns));

@@ -31,8 +31,8 @@ class CallLog {
     black_box::OperationRecord& record = record_of(sequence);
     publish_unwatched(record.sequence, ~sequence);  // of another place: nobody takes it for a call while it changes
     publish_unwatched(record.count, static_cast<uint64_t>(args.count));
-    publish_unwatched(record.what, static_cast<uint32_t>(algorithm) << 16 | static_cast<uint32_t>(args.type) << 8 |
-                                       static_cast<uint32_t>(args.op));
+    publish_unwatched(
+        record.what, static_cast<uint32_t>(algorithm) << 16 | static_cast<uint32_t>(args.type) << 8 | op_code(args.op));
     publish_unwatched(record.digest, digest);
     publish_unwatched(record.begun_ns, now_ns());
     publish_unwatched(record.noted_ns, int64_t{0});
@@ -71,7 +71,7 @@ class CallLog {
     call.args.count = observe_unwatched(record.count);
     const uint32_t what = observe_unwatched(record.what);
     call.args.type = static_cast<DataType>(what >> 8 & 0xff);
-    call.args.op = static_cast<RedOp>(what & 0xff);
+    call.args.op = op_of_code(what & 0xff);
     call.digest = observe_unwatched(record.digest);
     if (observe_unwatched(record.sequence) != sequence) return std::nullopt;  // it changed meanwhile
     return call;

@@ -110,6 +110,9 @@ uint64_t combine_integers(DataType type, RedOp op, uint64_t a, uint64_t b) {
     case rondeProd: return a * b;
     case rondeMax: return less ? b : a;
     case rondeMin: return less ? a : b;
+    case rondeBitAnd: return a & b;
+    case rondeBitOr: return a | b;
+    case rondeBitXor: return a ^ b;
     default: return a + b;
   }
 }

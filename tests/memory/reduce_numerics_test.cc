@@ -30,6 +30,13 @@ TEST_CASE("case_01 reduce: integer average is cut toward zero, sums wrap") {
   CHECK(reduced<int64_t>(rondeInt64, rondeAvg, {{-7}, {0}}) == std::vector<int64_t>{-3});
 }
 
+TEST_CASE("reduce: bitwise reductions take the sign bit like any other") {
+  CHECK(reduced<int8_t>(rondeInt8, rondeBitAnd, {{-1, 0x0f}, {-128, 0x3c}}) == std::vector<int8_t>{-128, 0x0c});
+  CHECK(reduced<int32_t>(rondeInt32, rondeBitOr, {{1}, {-2147483647 - 1}, {6}}) == std::vector<int32_t>{-2147483641});
+  CHECK(reduced<uint64_t>(rondeUint64, rondeBitXor, {{~uint64_t{0}, 5}, {1, 5}}) ==
+        std::vector<uint64_t>{~uint64_t{1}, 0});
+}
+
 TEST_CASE("case_02 reduce: one rounding of low-precision sums, no overflow of averages") {
   std::vector<std::vector<uint16_t>> ranks(8, std::vector<uint16_t>(1000, float32_to_bfloat16(1)));
   ranks[0].assign(1000, float32_to_bfloat16(256));

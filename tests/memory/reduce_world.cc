@@ -57,7 +57,11 @@ std::vector<DataType> all_types() {
   return types;
 }
 
-std::vector<RedOp> all_ops() { return {rondeSum, rondeProd, rondeMax, rondeMin, rondeAvg}; }
+std::vector<RedOp> all_ops(DataType type) {
+  std::vector<RedOp> ops = {rondeSum, rondeProd, rondeMax, rondeMin, rondeAvg};
+  if (!is_float(type)) ops.insert(ops.end(), {rondeBitAnd, rondeBitOr, rondeBitXor});
+  return ops;
+}
 
 void for_each_instruction_set(const std::function<void(const std::string& name)>& body) {
 #ifdef HWY_COMPILE_ONLY_STATIC

@@ -14,7 +14,8 @@
 namespace ronde::test {
 
 std::vector<DataType> all_types();
-std::vector<RedOp> all_ops();
+// The built-in ones that fit type.
+std::vector<RedOp> all_ops(DataType type);
 
 // Runs body once for each instruction set that reduce() was compiled for and this processor has.
 void for_each_instruction_set(const std::function<void(const std::string& name)>& body);
