@@ -1,6 +1,8 @@
 #include "memory/data_type.h"
 
 #include <array>
+#include <bit>
+#include <cstring>
 
 namespace ronde {
 namespace {
@@ -48,6 +50,13 @@ size_t element_bytes(DataType type) { return kTypes[type].bytes; }
 bool is_float(DataType type) { return kTypes[type].is_float; }
 
 bool is_narrow_float(DataType type) { return kTypes[type].is_float && kTypes[type].bytes < 4; }
+
+uint64_t read_element(DataType type, const void* data) {
+  static_assert(std::endian::native == std::endian::little);
+  uint64_t bits = 0;
+  std::memcpy(&bits, data, element_bytes(type));
+  return bits;
+}
 
 std::string_view type_name(DataType type) { return is_data_type(type) ? kTypes[type].name : "?"; }
 

@@ -26,6 +26,9 @@ using RedOp = rondeRedOp_t;
 // float16, bfloat16 and both float8: arithmetic happens in float32.
 [[nodiscard]] bool is_narrow_float(DataType type);
 
+// The bits of an element of type at data, of any alignment, in the lower end.
+[[nodiscard]] uint64_t read_element(DataType type, const void* data);
+
 // Names as in messages: "float16", "sum". "?" for a number that is none.
 [[nodiscard]] std::string_view type_name(DataType type);
 [[nodiscard]] std::string_view op_name(RedOp op);

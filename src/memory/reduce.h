@@ -22,14 +22,32 @@ enum class Content : uint8_t {
   final,    // Reduction::type; an integer average has divided. Targets only
 };
 
-// What is computed. Made once per operation.
+// What is computed. Made once per operation, by one of the three functions.
 struct Reduction {
-  DataType type;     // the user's type
-  DataType partial;  // type of partial results: equal to type, or rondeFloat32 when type is a narrow float
-  RedOp op;          // a built-in one that fits type
-  int nranks;        // for rondeAvg: float inputs are multiplied by 1/nranks, integer results divided by nranks
+  DataType type;            // the user's type
+  DataType partial;         // type of partial results: equal to type, or rondeFloat32 when type is a narrow float
+  RedOp op;                 // a built-in one that fits type; rondeSum for PreMulSum, and where function is set
+  int nranks;               // an integer average divides final results by it
+  bool multiplies = false;  // inputs are multiplied by factor: PreMulSum, and averages of floats
+  uint64_t factor = 0;      // bits of a value of type, in the lower end; of a float32 if type is a narrow float
+  rondeReduceFunction_t function = nullptr;  // of a user-defined reduction
+  void* user = nullptr;                      // its last argument
+  bool commutative = true;
 
+  // op: built-in, and fits type.
   [[nodiscard]] static Reduction of(DataType type, RedOp op, int nranks, bool float32_partials);
+  // The sum of inputs that have been multiplied by scalar, an element of type (its bits in the lower end).
+  [[nodiscard]] static Reduction pre_mul_sum(DataType type, uint64_t scalar, bool float32_partials);
+  [[nodiscard]] static Reduction user_defined(DataType type, rondeReduceFunction_t function, void* user,
+                                              bool commutative);
+
+  // Whether sources must be combined in the order of ranks, because another order is another result.
+  [[nodiscard]] bool is_ordered() const { return function != nullptr && !commutative; }
+
+  // Whether a partial result keeps all bits of what was computed. Then sources a, b, c ... give the same bits in one
+  // call, and in many that each combine the partial result of the last one, as first source, with the next sources.
+  // (Two or more sources: one alone is only copied, and keeps the bits of a NaN.)
+  [[nodiscard]] bool partials_are_exact() const;
 
   // The type of elements with that content.
   [[nodiscard]] DataType type_of(Content content) const { return content == Content::partial ? partial : type; }
@@ -50,16 +68,21 @@ struct ReduceTarget {
                     // float32 partials of a narrow type, and for two targets only where both are equally aligned
 };
 
-// targets = sources[0] op sources[1] op ... over count elements, in this order, element by element.
+// targets = ((sources[0] op sources[1]) op sources[2]) op ... over count elements, element by element.
 //
-// sources: 1 to 256 (one source: conversion or copy, with the average factor). targets: 1 or 2. count: any, 0 too.
-// Narrow floats are accumulated in float32 over all sources and rounded to nearest even once per target; two targets are
-// made from the same accumulator. The result does not depend on alignment, streaming, how a range is cut into calls, or the instruction set.
+// sources: 1 to 256; one is copied or converted, after a multiplication if it needs one. targets: 1 or 2. count: any.
+// Narrow floats are accumulated in float32 over all sources, also after a multiplication, and rounded to nearest even
+// once per target; both targets are made from the same accumulator. The result does not depend on alignment, streaming,
+// how a range is cut into calls, or the instruction set.
 //
 // Minimum and maximum: NaN wins, -0 is less than +0. A NaN that was computed or converted is the positive quiet one of
-// its type; where one source is only copied, bits stay as they are. The factor of a float average is 1 divided by nranks
-// in float32 (float64 for float64). The caller's thread has the usual floating-point environment: rounding to nearest,
-// subnormals kept.
+// its type; where one source is only copied, bits stay as they are. The factor is multiplied in the type of arithmetic
+// (integers: modulo 2^bits); that of a float average is 1 divided by nranks in float32 (float64 for float64). The
+// caller's thread has the usual floating-point environment: rounding to nearest, subnormals kept.
+//
+// A user-defined reduction works through blocks of at most 8 KiB of each source, handed over with the alignment that
+// the type needs, and collects results on the stack, so that a target may be the memory of any source. Its function is
+// called by this thread and must not throw.
 void reduce(const Reduction& reduction, std::span<const ReduceSource> sources, std::span<const ReduceTarget> targets,
             size_t count);
 

@@ -17,6 +17,12 @@ template <class T>
 HWY_INLINE void run_integer(const ReducePass& pass) {
   using Format = PlainFormat<T>;
   using UnsignedFormat = PlainFormat<std::make_unsigned_t<T>>;
+  if (pass.multiplies) {
+    if constexpr (sizeof(T) == 1)
+      return run<SlicedIntegerFormat>(pass, ScaledSum<SlicedIntegerFormat::Lanes>(pass.factor));
+    else
+      return run<UnsignedFormat>(pass, ScaledSum<typename UnsignedFormat::Lanes>(pass.factor));
+  }
   switch (pass.op) {
     case rondeMax: return run<Format>(pass, Extreme<false>());
     case rondeMin: return run<Format>(pass, Extreme<true>());

@@ -275,11 +275,11 @@ HWY_NOINLINE void run(const ReducePass& pass, const Op& op) {
 
 template <class Format>
 HWY_INLINE void run_float(const ReducePass& pass) {
+  if (pass.multiplies) return run<Format>(pass, ScaledSum<typename Format::Lanes>(pass.factor));
   switch (pass.op) {
     case rondeProd: return run<Format>(pass, Product());
     case rondeMax: return run<Format>(pass, Extreme<false>());
     case rondeMin: return run<Format>(pass, Extreme<true>());
-    case rondeAvg: return run<Format>(pass, FloatAverage<typename Format::Lanes>(pass.nranks));
     default: return run<Format>(pass, Sum());
   }
 }

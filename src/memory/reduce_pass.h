@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 
 #include "memory/reduce.h"
 
@@ -26,6 +28,8 @@ struct ReducePass {
   RedOp op;
   int nranks;
   bool wide_partials;  // partials are float32 although the type is narrower
+  bool multiplies;     // as in Reduction
+  uint64_t factor;
 };
 
 // The bitwise reductions of any integer type: count is in bytes.
@@ -42,5 +46,9 @@ void reduce_float8e4m3(const ReducePass& pass);
 void reduce_float8e5m2(const ReducePass& pass);
 void reduce_float32(const ReducePass& pass);
 void reduce_float64(const ReducePass& pass);
+
+// Not a kernel: blocks of memory through the user's function. sources: at least 2.
+void reduce_user_defined(const Reduction& reduction, std::span<const ReduceSource> sources,
+                         std::span<const ReduceTarget> targets, size_t count);
 
 }  // namespace ronde

@@ -32,7 +32,7 @@ LinkTask::LinkTask(const OperationContext& context, const OperationArgs& args, u
       partial_bytes_(element_bytes(reduction.partial)),
       slice_count_(choice.cut_bytes / std::max(element_bytes_, partial_bytes_)),
       streaming_(args.bytes() >= plan::kStreamingBytes),
-      input_is_partial_(reduction.partial == args.type && !(args.op == rondeAvg && is_float(args.type))),
+      input_is_partial_(reduction.partial == args.type && !reduction.multiplies),
       order_(schedule.steps(), number_of_slices(schedule, context.nranks, args.count, element_bytes_, slice_count_),
              static_cast<size_t>(choice.depth)) {
   std::fill(links_.sent.begin(), links_.sent.end(), 0);

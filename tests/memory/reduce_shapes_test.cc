@@ -20,9 +20,10 @@ TEST_CASE("reduce: every length from 0 to 130 at changing alignments, guards who
   for_each_instruction_set([](const std::string& name) {
     size_t turn = 0;
     for (DataType type : all_types()) {
+      const std::vector<Reduction> reductions = all_reductions(type, 3, false);
       for (size_t count = 0; count <= 130; ++count, ++turn) {
         Trial trial;
-        trial.reduction = Reduction::of(type, all_ops(type)[turn % all_ops(type).size()], 3, false);
+        trial.reduction = reductions[turn % reductions.size()];
         trial.count = count;
         trial.sources.assign(1 + turn % 4, Content::input);
         trial.targets.assign(1 + turn % 2, Content::final);
@@ -69,13 +70,13 @@ TEST_CASE("reduce: partials, float32 and of the type itself, mixed with inputs a
                                                           {part, out}, {part, part}, {ready, part}, {out, ready}};
   for_each_instruction_set([&](const std::string& name) {
     for (DataType type : all_types()) {
-      for (RedOp op : all_ops(type)) {
-        for (bool float32_partials : {false, true}) {
-          if (float32_partials && !is_narrow_float(type)) continue;
+      for (bool float32_partials : {false, true}) {
+        if (float32_partials && !is_narrow_float(type)) continue;
+        for (const Reduction& reduction : all_reductions(type, 5, float32_partials)) {
           for (const std::vector<Content>& sources : source_kinds) {
             for (const std::vector<Content>& targets : target_kinds) {
               Trial trial;
-              trial.reduction = Reduction::of(type, op, 5, float32_partials);
+              trial.reduction = reduction;
               trial.count = 403;
               trial.sources = sources;
               trial.targets = targets;
@@ -103,8 +104,9 @@ TEST_CASE("reduce: 256 sources") {
 }
 
 // The same elements by one call, and by many on pieces of odd lengths with streaming in every second one.
-bool cut_gives_equal_bits(DataType type, RedOp op) {
+bool cut_gives_equal_bits(const Reduction& reduction) {
   const size_t count = 1000;
+  const DataType type = reduction.type;
   const size_t bytes = element_bytes(type);
   std::vector<uint8_t> inputs[3];
   for (size_t s = 0; s < 3; ++s) {
@@ -117,7 +119,7 @@ bool cut_gives_equal_bits(DataType type, RedOp op) {
     std::vector<ReduceSource> sources;
     for (const std::vector<uint8_t>& input : inputs) sources.push_back({input.data() + first * bytes, Content::input});
     const ReduceTarget targets[] = {{result.data() + first * bytes, Content::final, streaming}};
-    reduce(Reduction::of(type, op, 3, false), sources, targets, number);
+    reduce(reduction, sources, targets, number);
   };
   reduce_range(whole, 0, count, false);
   for (size_t first = 0, turn = 0; first < count; ++turn) {
@@ -131,9 +133,9 @@ bool cut_gives_equal_bits(DataType type, RedOp op) {
 TEST_CASE("reduce: the result does not depend on the cut or on streaming") {
   for_each_instruction_set([](const std::string& name) {
     for (DataType type : all_types()) {
-      for (RedOp op : all_ops(type)) {
-        if (cut_gives_equal_bits(type, op)) continue;
-        INFO(name << " " << type_name(type) << " " << op_name(op));
+      for (const Reduction& reduction : all_reductions(type, 3, false)) {
+        if (cut_gives_equal_bits(reduction)) continue;
+        INFO(name << " " << type_name(type) << " " << op_name(reduction.op));
         CHECK(false);
       }
     }
