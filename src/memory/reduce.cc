@@ -30,12 +30,8 @@ void copy_elements(const Reduction& reduction, const ReduceSource& source, std::
   }
 }
 
-void run_kernel(const Reduction& reduction, ReducePass pass) {
-  if (is_bitwise(reduction.op)) {
-    pass.count *= element_bytes(reduction.type);
-    return reduce_bits(pass);
-  }
-  switch (reduction.type) {
+void run_kernel(const ReducePass& pass) {
+  switch (pass.reduction->type) {
     case rondeInt8: return reduce_int8(pass);
     case rondeUint8: return reduce_uint8(pass);
     case rondeInt32: return reduce_int32(pass);
@@ -74,6 +70,7 @@ uint64_t factor_of(DataType type, uint64_t element) {
 }  // namespace
 
 Reduction Reduction::of(DataType type, RedOp op, int nranks, bool float32_partials) {
+  assert(op < rondeBitAnd || !is_float(type));
   Reduction reduction{type, partial_type(type, float32_partials), op, nranks};
   if (op == rondeAvg && is_float(type)) {
     reduction.multiplies = true;
@@ -105,13 +102,14 @@ bool Reduction::partials_are_exact() const {
 void reduce(const Reduction& reduction, std::span<const ReduceSource> sources, std::span<const ReduceTarget> targets,
             size_t count) {
   assert(!sources.empty() && sources.size() <= 256 && (targets.size() == 1 || targets.size() == 2));
-  assert(reduction_fits(reduction.type, reduction.op));
   if (count == 0) return;
   if (is_plain_copy(reduction, sources, targets)) return copy_elements(reduction, sources[0], targets, count);
   if (reduction.function != nullptr) return reduce_user_defined(reduction, sources, targets, count);
-  run_kernel(reduction,
-             {sources.data(), sources.size(), targets.data(), targets.size(), count, reduction.op, reduction.nranks,
-              reduction.partial != reduction.type, reduction.multiplies, reduction.factor});
+  const ReducePass pass{sources.data(), sources.size(), targets.data(), targets.size(), count, &reduction};
+  if (reduction.op < rondeBitAnd) return run_kernel(pass);
+  ReducePass bytes = pass;
+  bytes.count *= element_bytes(reduction.type);
+  reduce_bits(bytes);
 }
 
 }  // namespace ronde

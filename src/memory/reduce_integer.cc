@@ -17,13 +17,13 @@ template <class T>
 HWY_INLINE void run_integer(const ReducePass& pass) {
   using Format = PlainFormat<T>;
   using UnsignedFormat = PlainFormat<std::make_unsigned_t<T>>;
-  if (pass.multiplies) {
+  if (pass.reduction->multiplies) {
     if constexpr (sizeof(T) == 1)
-      return run<SlicedIntegerFormat>(pass, ScaledSum<SlicedIntegerFormat::Lanes>(pass.factor));
+      return run<SlicedIntegerFormat>(pass, ScaledSum<SlicedIntegerFormat::Lanes>(pass.reduction->factor));
     else
-      return run<UnsignedFormat>(pass, ScaledSum<typename UnsignedFormat::Lanes>(pass.factor));
+      return run<UnsignedFormat>(pass, ScaledSum<typename UnsignedFormat::Lanes>(pass.reduction->factor));
   }
-  switch (pass.op) {
+  switch (pass.reduction->op) {
     case rondeMax: return run<Format>(pass, Extreme<false>());
     case rondeMin: return run<Format>(pass, Extreme<true>());
     case rondeProd:
@@ -32,11 +32,11 @@ HWY_INLINE void run_integer(const ReducePass& pass) {
       else
         return run<UnsignedFormat>(pass, Product());
     case rondeAvg:
-      if (pass.nranks <= 1) break;
+      if (pass.reduction->nranks <= 1) break;
       if constexpr (sizeof(T) == 1)
-        return run<SlicedIntegerFormat>(pass, SlicedAverage<std::is_signed_v<T>>(pass.nranks));
+        return run<SlicedIntegerFormat>(pass, SlicedAverage<std::is_signed_v<T>>(pass.reduction->nranks));
       else
-        return run<Format>(pass, IntegerAverage<typename Format::Lanes>(pass.nranks));
+        return run<Format>(pass, IntegerAverage<typename Format::Lanes>(pass.reduction->nranks));
     default: break;
   }
   run<UnsignedFormat>(pass, Sum());
@@ -45,7 +45,7 @@ HWY_INLINE void run_integer(const ReducePass& pass) {
 // Bits do not care in what elements they lie: bytes serve all types, with one kernel an operation.
 void ReduceBits(const ReducePass& pass) {
   using Format = PlainFormat<uint8_t>;
-  switch (pass.op) {
+  switch (pass.reduction->op) {
     case rondeBitAnd: return run<Format>(pass, BitAnd());
     case rondeBitOr: return run<Format>(pass, BitOr());
     default: return run<Format>(pass, BitXor());

@@ -268,15 +268,15 @@ class Kernel {
 template <class Format, class Op>
 HWY_NOINLINE void run(const ReducePass& pass, const Op& op) {
   if constexpr (Format::kNarrow) {
-    if (pass.wide_partials) return Kernel<Format, Op, true>(pass, op).run();
+    if (pass.reduction->partial != pass.reduction->type) return Kernel<Format, Op, true>(pass, op).run();
   }
   Kernel<Format, Op, false>(pass, op).run();
 }
 
 template <class Format>
 HWY_INLINE void run_float(const ReducePass& pass) {
-  if (pass.multiplies) return run<Format>(pass, ScaledSum<typename Format::Lanes>(pass.factor));
-  switch (pass.op) {
+  if (pass.reduction->multiplies) return run<Format>(pass, ScaledSum<typename Format::Lanes>(pass.reduction->factor));
+  switch (pass.reduction->op) {
     case rondeProd: return run<Format>(pass, Product());
     case rondeMax: return run<Format>(pass, Extreme<false>());
     case rondeMin: return run<Format>(pass, Extreme<true>());

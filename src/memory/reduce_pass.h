@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 
 #include "memory/reduce.h"
@@ -24,15 +23,11 @@ struct ReducePass {
   size_t source_number;  // at least 1
   const ReduceTarget* targets;
   size_t target_number;  // 1 or 2
-  size_t count;          // at least 1
-  RedOp op;
-  int nranks;
-  bool wide_partials;  // partials are float32 although the type is narrower
-  bool multiplies;     // as in Reduction
-  uint64_t factor;
+  size_t count;          // at least 1; reduce_bits: bytes
+  const Reduction* reduction;
 };
 
-// The bitwise reductions of any integer type: count is in bytes.
+// The bitwise reductions of any integer type.
 void reduce_bits(const ReducePass& pass);
 void reduce_int8(const ReducePass& pass);
 void reduce_uint8(const ReducePass& pass);
