@@ -67,8 +67,8 @@ void bench_reduce(benchmark::State& state, const Shape& shape, size_t bytes) {
   std::vector<Buffer> outputs(shape.targets, Buffer(shape.reduction.type, bytes));
   std::vector<ReduceSource> sources;
   std::vector<ReduceTarget> targets;
-  for (Buffer& input : inputs) sources.push_back({input.data(), false});
-  for (Buffer& output : outputs) targets.push_back({output.data(), false, shape.streaming});
+  for (Buffer& input : inputs) sources.push_back({input.data(), Content::input});
+  for (Buffer& output : outputs) targets.push_back({output.data(), Content::final, shape.streaming});
   const size_t count = bytes / element_bytes(shape.reduction.type);
   for (auto _ : state) {
     reduce(shape.reduction, sources, targets, count);
@@ -122,7 +122,8 @@ void add_all() {
     }
   }
   for (int type = 0; type < rondeNumTypes; ++type) {
-    for (RedOp op : {rondeSum, rondeProd, rondeMax, rondeMin, rondeAvg}) {
+    for (RedOp op : {rondeSum, rondeProd, rondeMax, rondeMin, rondeAvg, rondeBitXor}) {
+      if (!reduction_fits(static_cast<DataType>(type), op)) continue;
       if (op == rondeSum && (type == rondeFloat32 || type == rondeBfloat16 || type == rondeFloat16)) continue;
       add({Reduction::of(static_cast<DataType>(type), op, 8, false), 2, 1, false}, 256 << 10);
     }

@@ -114,6 +114,8 @@ typedef enum {
  *  - Integers: sum and product are taken modulo 2^bits; nothing is undefined on overflow.
  *  - Integer average: the sum modulo 2^bits, read as the type, then divided by the number of ranks and cut toward zero
  *    (four ranks with 250 in uint8: 1000 mod 256 = 232, 232 / 4 = 58).
+ *  - Bitwise and, or, exclusive or: integer types only, the sign bit like any other; with a float type an operation is
+ *    refused with rondeInvalidArgument. NCCL does not have them: their numbers are far from those that it gives out.
  *  - Float average: each input is multiplied by 1/n before its first rounding, in float32 (float64 for float64), so
  *    that it does not overflow where the sum would. (float16: four ranks with 60000 give 60000.)
  *  - Minimum and maximum of floats: NaN if any input is NaN.
@@ -132,9 +134,32 @@ typedef enum {
   rondeMax = 2,
   rondeMin = 3,
   rondeAvg = 4,
-  rondeNumOps = 5, /* the number of built-in reductions */
+  rondeNumOps = 5, /* the number of built-in reductions that NCCL has too */
+  /* Reductions that NCCL does not have. */
+  rondeBitAnd = 0x40000000,
+  rondeBitOr = 0x40000001,
+  rondeBitXor = 0x40000002,
   rondeMaxRedOp = 0x7fffffff
 } rondeRedOp_t;
+
+/* A reduction of the program's own: result[i] = left[i] op right[i] for all i below count.
+ *
+ *  - left, right: inputs of ranks, or what the function made of such. Given as not commutative: all of left is from
+ *    lower ranks than all of right. Given as commutative: in any order. Pairs are chosen as if op were associative.
+ *  - left, right, result: count elements of datatype each, aligned as their type needs it even where buffers are not.
+ *    result may be equal to left or to right, and does not overlap them in any other way. Only result may be written,
+ *    and it must not be read where it is equal to neither.
+ *  - count: at least 1. The library cuts the elements of an operation into parts as it likes and hands them over in any
+ *    order. What an element becomes must depend on left[i] and right[i] alone, else ranks end with different bits.
+ *  - datatype: that of the operation. Partial results have it too, with every setting, and are rounded as the function
+ *    rounds them.
+ *  - user: the pointer that was given with the function. Neither copied nor read by the library.
+ *  - Thread: whichever drives the operation, be it one of the program or of the library. Operations of different
+ *    communicators or streams may call the function at the same time. While it runs the rank does nothing else for the
+ *    operation.
+ *  - The function must return: no exception, no longjmp. It must not call the library. */
+typedef void (*rondeReduceFunction_t)(const void* left, const void* right, void* result, size_t count,
+                                      rondeDataType_t datatype, void* user);
 
 /* ---- Version and errors ----------------------------------------------------------------------------------------- */
 

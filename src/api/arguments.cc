@@ -26,11 +26,23 @@ Status check_size(const char* function, rondeDataType_t type, size_t count, int 
   return {rondeInvalidArgument, fmt::format("{}: count {} is more than memory can hold", function, count)};
 }
 
-Status check_plain_values(const char* function, const OperationArgs& args, int nranks) {
-  RONDE_TRY(check_size(function, args.type, args.count, nranks));
-  if (schedule::reduces(args.what) && !is_built_in_op(args.op))
+Status check_reduction(const char* function, const OperationArgs& args) {
+  if (args.created != nullptr) {
+    if (args.created->fits(args.type)) return {};
+    return {rondeInvalidArgument, fmt::format("{}: op was made for elements of another type, not for {}", function,
+                                              type_name(args.type))};
+  }
+  if (!is_built_in_op(args.op))
     return {rondeInvalidArgument, fmt::format("{}: op {} is not one of rondeRedOp_t", function,
                                               static_cast<int>(args.op))};
+  if (reduction_fits(args.type, args.op)) return {};
+  return {rondeInvalidArgument,
+          fmt::format("{}: {} is for integer types, not for {}", function, op_name(args.op), type_name(args.type))};
+}
+
+Status check_plain_values(const char* function, const OperationArgs& args, int nranks) {
+  RONDE_TRY(check_size(function, args.type, args.count, nranks));
+  if (schedule::reduces(args.what)) RONDE_TRY(check_reduction(function, args));
   if (schedule::has_root(args.what) && (args.root < 0 || args.root >= nranks))
     return {rondeInvalidArgument,
             fmt::format("{}: root {} is not one of the ranks 0 to {}", function, args.root, nranks - 1)};

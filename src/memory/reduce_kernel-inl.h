@@ -109,7 +109,7 @@ class Kernel {
     bool any = false;
     for (size_t t = 0; t < pass_.target_number; ++t) {
       const ReduceTarget& target = pass_.targets[t];
-      if (!target.streaming || (kWide && target.is_partial)) continue;
+      if (!target.streaming || (kWide && target.content == Content::partial)) continue;
       const size_t misaligned = reinterpret_cast<uintptr_t>(target.data) % kRawBytes;
       const size_t missing = misaligned == 0 ? 0 : kRawBytes - misaligned;
       if (missing % Format::kElementBytes != 0) continue;
@@ -150,13 +150,13 @@ class Kernel {
   HWY_INLINE void load_units(const ReduceSource& source, size_t first, Unit (&units)[kUnits]) const {
     const uint8_t* data = static_cast<const uint8_t*>(source.data);
     if constexpr (kWide) {
-      if (source.is_partial) {
+      if (source.content == Content::partial) {
         for (size_t u = 0; u < kUnits; ++u) put<kCombine>(units[u], load_wide(data, first + u * kElements));
         return;
       }
     }
     data += first * Format::kElementBytes;
-    if (Op::kScales && !source.is_partial) {
+    if (Op::kScales && source.content == Content::input) {
       for (size_t u = 0; u < kUnits; ++u) {
         Unit unit = Format::decode(load_raw(data + u * kRawBytes));
         scale(unit);
@@ -172,7 +172,7 @@ class Kernel {
     const ReduceTarget& target = pass_.targets[t];
     uint8_t* data = static_cast<uint8_t*>(target.data);
     if constexpr (kWide) {
-      if (target.is_partial) {
+      if (target.content == Content::partial) {
         for (size_t u = 0; u < kUnits; ++u) store_wide(units[u], data, first + u * kElements);
         return;
       }
@@ -196,7 +196,7 @@ class Kernel {
       const ReduceTarget& target = pass_.targets[t];
       uint8_t* data = static_cast<uint8_t*>(target.data);
       if constexpr (kWide) {
-        if (target.is_partial) {
+        if (target.content == Content::partial) {
           float buffer[kElements];
           Format::store_wide(unit, buffer);
           std::memcpy(data + first * sizeof(float), buffer, number * sizeof(float));
@@ -211,7 +211,7 @@ class Kernel {
   HWY_INLINE Unit load_part_of(const ReduceSource& source, size_t first, size_t number) const {
     const uint8_t* data = static_cast<const uint8_t*>(source.data);
     if constexpr (kWide) {
-      if (source.is_partial) {
+      if (source.content == Content::partial) {
         float buffer[kElements] = {};
         std::memcpy(buffer, data + first * sizeof(float), number * sizeof(float));
         return Format::load_wide(buffer);
@@ -219,13 +219,13 @@ class Kernel {
     }
     data += first * Format::kElementBytes;
     Unit unit = Format::decode(load_part<Raw>(data, number * Format::kElementBytes));
-    if (Op::kScales && !source.is_partial) scale(unit);
+    if (Op::kScales && source.content == Content::input) scale(unit);
     return unit;
   }
 
   HWY_INLINE RawVec final_or(const ReduceTarget& target, const Unit& unit, RawVec raw) const {
     if constexpr (Op::kDivides) {
-      if (!target.is_partial) {
+      if (target.content == Content::final) {
         Unit quotient;
         for (size_t i = 0; i < Unit::kVectors; ++i) quotient.v[i] = op_.divide(unit.v[i]);
         return Format::encode(quotient);
@@ -268,18 +268,18 @@ class Kernel {
 template <class Format, class Op>
 HWY_NOINLINE void run(const ReducePass& pass, const Op& op) {
   if constexpr (Format::kNarrow) {
-    if (pass.wide_partials) return Kernel<Format, Op, true>(pass, op).run();
+    if (pass.reduction->partial != pass.reduction->type) return Kernel<Format, Op, true>(pass, op).run();
   }
   Kernel<Format, Op, false>(pass, op).run();
 }
 
 template <class Format>
 HWY_INLINE void run_float(const ReducePass& pass) {
-  switch (pass.op) {
+  if (pass.reduction->multiplies) return run<Format>(pass, ScaledSum<typename Format::Lanes>(pass.reduction->factor));
+  switch (pass.reduction->op) {
     case rondeProd: return run<Format>(pass, Product());
     case rondeMax: return run<Format>(pass, Extreme<false>());
     case rondeMin: return run<Format>(pass, Extreme<true>());
-    case rondeAvg: return run<Format>(pass, FloatAverage<typename Format::Lanes>(pass.nranks));
     default: return run<Format>(pass, Sum());
   }
 }

@@ -11,6 +11,7 @@
 
 #include <hwy/highway.h>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -41,6 +42,27 @@ struct Product : PlainOp {
   }
 };
 
+struct BitAnd : PlainOp {
+  template <class V>
+  HWY_INLINE V combine(V a, V b) const {
+    return hn::And(a, b);
+  }
+};
+
+struct BitOr : PlainOp {
+  template <class V>
+  HWY_INLINE V combine(V a, V b) const {
+    return hn::Or(a, b);
+  }
+};
+
+struct BitXor : PlainOp {
+  template <class V>
+  HWY_INLINE V combine(V a, V b) const {
+    return hn::Xor(a, b);
+  }
+};
+
 // Highway's Min and Max differ between processors where an operand is NaN or both are zeros: here NaN wins, and -0 is
 // less than +0, so that the result does not depend on the order of the operands.
 template <bool kMinimum>
@@ -58,12 +80,14 @@ struct Extreme : PlainOp {
   }
 };
 
+// PreMulSum and the average of floats. Integers: unsigned ones, so that overflow is defined.
 template <class D>
-class FloatAverage : public Sum {
+class ScaledSum : public Sum {
  public:
   static constexpr bool kScales = true;
-  explicit HWY_INLINE FloatAverage(int nranks)
-      : factor_(hn::Set(D(), hn::TFromD<D>{1} / static_cast<hn::TFromD<D>>(nranks))) {}
+  // factor: as in Reduction, in the lower end.
+  explicit HWY_INLINE ScaledSum(uint64_t factor)
+      : factor_(hn::Set(D(), std::bit_cast<hn::TFromD<D>>(static_cast<hwy::MakeUnsigned<hn::TFromD<D>>>(factor)))) {}
   HWY_INLINE hn::Vec<D> scale(hn::Vec<D> v) const { return hn::Mul(v, factor_); }
 
  private:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "memory/reduce.h"
 
@@ -22,12 +23,12 @@ struct ReducePass {
   size_t source_number;  // at least 1
   const ReduceTarget* targets;
   size_t target_number;  // 1 or 2
-  size_t count;          // at least 1
-  RedOp op;
-  int nranks;
-  bool wide_partials;  // partials are float32 although the type is narrower
+  size_t count;          // at least 1; reduce_bits: bytes
+  const Reduction* reduction;
 };
 
+// The bitwise reductions of any integer type.
+void reduce_bits(const ReducePass& pass);
 void reduce_int8(const ReducePass& pass);
 void reduce_uint8(const ReducePass& pass);
 void reduce_int32(const ReducePass& pass);
@@ -40,5 +41,9 @@ void reduce_float8e4m3(const ReducePass& pass);
 void reduce_float8e5m2(const ReducePass& pass);
 void reduce_float32(const ReducePass& pass);
 void reduce_float64(const ReducePass& pass);
+
+// Not a kernel: blocks of memory through the user's function. sources: at least 2.
+void reduce_user_defined(const Reduction& reduction, std::span<const ReduceSource> sources,
+                         std::span<const ReduceTarget> targets, size_t count);
 
 }  // namespace ronde

@@ -73,8 +73,7 @@ template <typename Use>
 auto Communicator::with_task(const OperationArgs& call, Use use) {
   const OperationArgs& args = call.spans == nullptr ? call : packed(call);
   const uint32_t sequence = take_number(args);
-  const RedOp op = schedule::reduces(args.what) ? args.op : rondeSum;
-  const Reduction reduction = Reduction::of(args.type, op, context_.nranks, float32_partials_);
+  const Reduction reduction = reduction_of(args, context_.nranks, float32_partials_);
   const plan::Choice choice = plan::choose(parts_.layout, parts_.requested, message_of(args, context_.nranks));
   if (log::enabled(rondeLogTrace)) {
     log::trace("rank {} of {}: {} by {}", context_.rank, context_.nranks, describe(args, sequence),

@@ -54,7 +54,7 @@ LinkTask::LinkTask(const OperationContext& context, const OperationArgs& args, u
       slice_count_(choice.cut_bytes / std::max(element_bytes_, partial_bytes_)),
       streaming_(all_blocks(args, context.nranks) * element_bytes_ >= plan::kStreamingBytes),
       moves_(!schedule::reduces(args.what) && args.what != Collective::barrier),
-      input_is_partial_(reduction.partial == args.type && !(args.op == rondeAvg && is_float(args.type))),
+      input_is_partial_(reduction.partial == args.type && !reduction.multiplies),
       partials_are_inputs_(partials_are_inputs(schedule)),
       order_(steps_of(schedule), number_of_slices(args, schedule, context.nranks, slice_count_),
              static_cast<size_t>(choice.depth)) {
@@ -184,18 +184,18 @@ void LinkTask::move() {
 void LinkTask::combine() {
   const bool referenced = step_.to.count > 0 && target_ == nullptr;
   size_t number = 0;
-  links_.sources[number++] = {input_, false};
+  links_.sources[number++] = {input_, Content::input};
   for (int i = 0; i < step_.from.count; ++i) {
-    links_.sources[number++] = {links_.slots[static_cast<size_t>(i)], receives_ == Content::partial};
+    links_.sources[number++] = {links_.slots[static_cast<size_t>(i)], receives_};
   }
   std::array<ReduceTarget, 2> targets{};
   size_t target_number = 0;
-  const bool sends_partial = sends_ == Content::partial;
-  if (target_ != nullptr) targets[target_number++] = {target_, sends_partial, false};
+  if (target_ != nullptr) targets[target_number++] = {target_, sends_, false};
   if (step_.keep) {
-    targets[target_number++] = {output_, false, streaming_ && !referenced};
+    targets[target_number++] = {output_, Content::final, streaming_ && !referenced};
   } else if (referenced) {
-    targets[target_number++] = {output_, true, false};  // the output's place holds the partial result meanwhile
+    // The output's place holds the partial result meanwhile.
+    targets[target_number++] = {output_, Content::partial, false};
   }
   reduce(reduction_, {links_.sources.data(), number}, {targets.data(), target_number}, count_);
 }
@@ -252,7 +252,8 @@ void LinkTask::load_step() {
   output_ = whole.has_output && args().receive != nullptr
                 ? static_cast<std::byte*>(args().receive) + (whole.output + slice.offset) * element_bytes_
                 : nullptr;
-  const Content unfinished = partials_are_inputs_ ? Content::input : Content::partial;
+  const Content given = reduction_.has_own_factor() ? Content::ready : Content::input;
+  const Content unfinished = partials_are_inputs_ ? given : Content::partial;
   receives_ = step_.receives_final ? Content::final : unfinished;
   sends_ = step_.sends_final ? Content::final : unfinished;
 }

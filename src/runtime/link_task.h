@@ -35,7 +35,6 @@ class LinkTask final : public OperationTask {
 
   enum class Phase { links, receive, acquire, send, flush };
   enum class Outcome { go_on, wait, ended };
-  enum class Content { input, partial, final };
 
   Outcome find_links();
   Outcome receive();

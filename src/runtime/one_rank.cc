@@ -24,11 +24,10 @@ void run_on_one_rank(const OperationArgs& args) {
   }
   if (count == 0) return;
   const size_t size = element_bytes(args.type);
-  const RedOp op = schedule::reduces(args.what) ? args.op : rondeSum;
-  const ReduceSource source{static_cast<const std::byte*>(args.send) + input * size, false};
-  const ReduceTarget target{static_cast<std::byte*>(args.receive) + output * size, false,
+  const ReduceSource source{static_cast<const std::byte*>(args.send) + input * size, Content::input};
+  const ReduceTarget target{static_cast<std::byte*>(args.receive) + output * size, Content::final,
                             count * size >= plan::kStreamingBytes};
-  reduce(Reduction::of(args.type, op, 1, false), {&source, 1}, {&target, 1}, count);
+  reduce(reduction_of(args, 1, false), {&source, 1}, {&target, 1}, count);
 }
 
 void copy_own_messages(const std::vector<PairMessage>& messages, int rank) {

@@ -32,6 +32,12 @@ bool counts_one_block(Collective what) {
 
 }  // namespace
 
+Reduction reduction_of(const OperationArgs& args, int nranks, bool float32_partials) {
+  if (args.created != nullptr) return args.created->of(args.type, float32_partials);
+  const RedOp op = schedule::reduces(args.what) ? args.op : rondeSum;
+  return Reduction::of(args.type, op, nranks, float32_partials);
+}
+
 uint32_t digest_of(const OperationArgs& args) {
   const uint64_t root = schedule::has_root(args.what) ? static_cast<uint64_t>(args.root) + 1 : 0;
   const uint64_t op = schedule::reduces(args.what) ? static_cast<uint64_t>(args.op) + 1 : 0;
@@ -47,6 +53,12 @@ uint32_t digest_of(const OperationArgs& args) {
     for (const Range& block : agreed_blocks(args)) hash = mix(hash ^ block.count);
   }
   return static_cast<uint32_t>(mix(hash));
+}
+
+std::string_view reduction_name(RedOp op) {
+  if (op == kPreMulSum) return "pre_mul_sum";
+  if (op == kUserDefined) return "user_defined";
+  return op_name(op);
 }
 
 std::string_view collective_name(Collective what, bool uneven) {
@@ -83,7 +95,7 @@ std::string describe(const OperationArgs& args) {
   const std::string_view name = collective_name(args.what, args.uneven);
   if (args.what == Collective::barrier) return std::string(name);
   std::string text = fmt::format("{} ({}", name, type_name(args.type));
-  if (schedule::reduces(args.what)) text += fmt::format(", {}", op_name(args.op));
+  if (schedule::reduces(args.what)) text += fmt::format(", {}", reduction_name(args.op));
   if (schedule::has_root(args.what)) text += fmt::format(", root {}", args.root);
   if (sizes_are_agreed(args)) {
     const char* const of = args.uneven ? " in all" : counts_one_block(args.what) ? " a rank" : "";

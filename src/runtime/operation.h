@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "memory/created_reduction.h"
 #include "memory/data_type.h"
+#include "memory/reduce.h"
 #include "schedule/collective.h"
 #include "schedule/partition.h"
 
@@ -40,6 +42,10 @@ struct PairMessage {
 };
 enum class MessagesKind : uint8_t { send, receive, several };
 
+// In place of the handles of reductions that a program has made: what they are.
+inline constexpr RedOp kPreMulSum = static_cast<RedOp>(32);
+inline constexpr RedOp kUserDefined = static_cast<RedOp>(33);
+
 struct OperationArgs {
   const void* send = nullptr;
   void* receive = nullptr;
@@ -50,6 +56,7 @@ struct OperationArgs {
   RedOp op = rondeSum;
   Collective what = Collective::all_reduce;
   int root = 0;         // only where has_root(what)
+  std::shared_ptr<const CreatedReduction> created;  // of kPreMulSum and kUserDefined
   bool uneven = false;  // a v-variant: blocks of different sizes
   std::shared_ptr<const UnevenBlocks> blocks;  // if uneven
 
@@ -65,6 +72,9 @@ struct OperationArgs {
   [[nodiscard]] size_t bytes() const { return count * element_bytes(type); }
 };
 
+// What it computes; a sum for what only moves.
+[[nodiscard]] Reduction reduction_of(const OperationArgs& args, int nranks, bool float32_partials);
+
 // The collectives of a communicator are numbered, and called by all ranks in the same order. Messages between two ranks are
 // numbered by pair.
 [[nodiscard]] constexpr bool is_numbered(const OperationArgs& args) { return args.what != Collective::send_receive; }
@@ -72,6 +82,9 @@ struct OperationArgs {
 // 32 bits over what must be equal on all ranks: kind of operation, type, reduction, root, counts. (Of all-to-all, gather
 // and scatter with uneven blocks the counts differ: each message tells its own.)
 [[nodiscard]] uint32_t digest_of(const OperationArgs& args);
+
+// "sum", "pre_mul_sum".
+[[nodiscard]] std::string_view reduction_name(RedOp op);
 
 // "AllReduce", as in the functions of ronde.h.
 [[nodiscard]] std::string_view collective_name(Collective what, bool uneven);

@@ -42,6 +42,14 @@ void WindowTaskBase::ring_all() const {
   }
 }
 
+// As others need it: a factor that is this rank's own is applied before they see it.
+void WindowTaskBase::publish_input(std::byte* window, const std::byte* input, size_t bytes) const {
+  if (!reduction_.has_own_factor()) return copy_bytes(window, input, bytes, false);
+  const ReduceSource source{input, Content::input};
+  const ReduceTarget target{window, Content::ready, false};
+  reduce(reduction_, {&source, 1}, {&target, 1}, bytes / element_bytes(args().type));
+}
+
 bool WindowTaskBase::shows_other_operation(int peer) const {
   const OperationLine& line = line_of(peer);
   const uint32_t theirs = observe(line.sequence);
@@ -69,11 +77,11 @@ void LineTask::publish_line() {
     size_t at = 0;  // the blocks may lie apart
     for (const Range& block : args().blocks->send) {
       const size_t bytes = block.count * element_bytes(args().type);
-      if (bytes > 0) std::memcpy(line.payload.data() + at, input + block.offset * element_bytes(args().type), bytes);
+      if (bytes > 0) publish_input(line.payload.data() + at, input + block.offset * element_bytes(args().type), bytes);
       at += bytes;
     }
   } else if (const size_t bytes = payload_bytes(context().rank); bytes > 0) {
-    std::memcpy(line.payload.data(), input, bytes);
+    publish_input(line.payload.data(), input, bytes);
   }
   publish(line.sequence, sequence());
   ring_all();
@@ -103,9 +111,9 @@ void LineTask::combine() {
     offset += block_of(args(), context().rank, rank).count * element_bytes(args().type);
   std::array<ReduceSource, plan::kMaxWindowRanks> sources;
   for (size_t rank = 0; rank < nranks; ++rank) {
-    sources[rank] = {line_of(static_cast<int>(rank)).payload.data() + offset, false};
+    sources[rank] = {line_of(static_cast<int>(rank)).payload.data() + offset, published_content()};
   }
-  const ReduceTarget target{args().receive, false, false};
+  const ReduceTarget target{args().receive, Content::final, false};
   reduce(reduction_, {sources.data(), nranks}, {&target, 1}, count);
   const size_t own = count * element_bytes(args().type);
   windows_.received += own * (nranks - 1);
@@ -212,12 +220,12 @@ void WindowTask<Schedule>::publish_piece() {
     for (int rank = 0; rank < context().nranks; ++rank) {
       if (rank == context().rank) continue;
       const Part part = part_of(rank);
-      copy_bytes(window + part.window, input(part), part.bytes, false);
+      publish_input(window + part.window, input(part), part.bytes);
       windows_.sent += part.bytes;
     }
   } else {
     const Part part = step_.parts == WindowParts::all ? whole_piece() : part_of(context().rank);
-    copy_bytes(window + part.window, input(part), part.bytes, false);
+    publish_input(window + part.window, input(part), part.bytes);
     windows_.sent += part.bytes * others;
   }
   if (step_.piece == 0) {  // the line becomes visible with the piece
@@ -235,13 +243,16 @@ void WindowTask<Schedule>::combine_piece() {
   const auto nranks = static_cast<size_t>(context().nranks);
   const Part part = step_.parts == WindowParts::all ? whole_piece() : part_of(context().rank);
   std::array<ReduceSource, plan::kMaxWindowRanks> sources;
+  // Where everybody combines everything the own input, too, is taken as the others see it: for the same bits.
+  const bool own_is_published = step_.parts == WindowParts::all && reduction_.has_own_factor();
   for (size_t rank = 0; rank < nranks; ++rank) {
-    const bool own = static_cast<int>(rank) == context().rank;
-    sources[rank] = {own ? input(part) : window_of(static_cast<int>(rank)) + part.window, false};
+    const bool own = static_cast<int>(rank) == context().rank && !own_is_published;
+    sources[rank] = own ? ReduceSource{input(part), Content::input}
+                        : ReduceSource{window_of(static_cast<int>(rank)) + part.window, published_content()};
   }
   std::array<ReduceTarget, 2> targets{};
-  targets[0] = {output(part), false, streaming_};
-  if (step_.hand_out) targets[1] = {window_of(context().rank) + part.window, false, false};
+  targets[0] = {output(part), Content::final, streaming_};
+  if (step_.hand_out) targets[1] = {window_of(context().rank) + part.window, Content::final, false};
   const size_t target_number = step_.hand_out ? 2 : 1;
   reduce(reduction_, {sources.data(), nranks}, {targets.data(), target_number}, part.bytes / element_bytes_);
   windows_.received += part.bytes * (nranks - 1);

@@ -47,6 +47,10 @@ class WindowTaskBase : public OperationTask {
   [[nodiscard]] OperationLine& line_of(int rank) const { return segment_of(rank).words().lines[place_]; }
   [[nodiscard]] Segment& segment_of(int rank) const { return *windows_.peers[static_cast<size_t>(rank)].segment; }
   void ring_all() const;
+  void publish_input(std::byte* window, const std::byte* input, size_t bytes) const;
+  [[nodiscard]] Content published_content() const {
+    return reduction_.has_own_factor() ? Content::ready : Content::input;
+  }
   // The peer's line, at a moment when it has not done what this rank waits for: it may show another operation.
   [[nodiscard]] bool shows_other_operation(int peer) const;
   Progress wait_for(int peer, bool moved);

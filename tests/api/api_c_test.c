@@ -80,6 +80,9 @@ static void test_one_rank(void) {
   double in = 5;
   double out = 0;
   NEED(rondeAllReduce(&in, &out, 1, rondeDouble, rondeAvg, comm, NULL) == rondeSuccess && out == 5);
+  NEED(rondeAllReduce(&in, &out, 1, rondeDouble, rondeBitXor, comm, NULL) == rondeInvalidArgument);
+  NEED(strstr(rondeGetLastError(NULL), "rondeAllReduce: bit_xor is for integer types, not for float64") != NULL);
+  NEED(rondeAllReduce(&in, &out, 1, rondeUint64, rondeBitXor, comm, NULL) == rondeSuccess && out == 5);
   NEED(rondeCommFinalize(comm) == rondeSuccess);
   NEED(rondeAllReduce(&in, &out, 1, rondeDouble, rondeAvg, comm, NULL) == rondeInvalidUsage);
   NEED(rondeCommDestroy(comm) == rondeSuccess);

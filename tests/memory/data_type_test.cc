@@ -19,15 +19,43 @@ TEST_CASE("data types have sizes, kinds and names") {
   CHECK_FALSE(is_float(rondeUint8));
   CHECK(type_name(rondeFloat16) == "float16");
   CHECK(op_name(rondeAvg) == "avg");
+  CHECK(op_name(rondeBitAnd) == "bit_and");
+  CHECK(op_name(rondeBitOr) == "bit_or");
+  CHECK(op_name(rondeBitXor) == "bit_xor");
 }
 
 TEST_CASE("numbers that are no type or reduction are told apart") {
   CHECK(is_data_type(0));
   CHECK_FALSE(is_data_type(-1));
   CHECK_FALSE(is_data_type(rondeNumTypes));
+  CHECK_FALSE(is_built_in_op(-1));
   CHECK_FALSE(is_built_in_op(rondeNumOps));
+  CHECK_FALSE(is_built_in_op(rondeBitAnd - 1));
+  CHECK(is_built_in_op(rondeBitAnd));
+  CHECK(is_built_in_op(rondeBitXor));
+  CHECK_FALSE(is_built_in_op(rondeBitXor + 1));
+  CHECK_FALSE(is_built_in_op(rondeMaxRedOp));
   CHECK(type_name(static_cast<DataType>(rondeNumTypes)) == "?");
   CHECK(op_name(static_cast<RedOp>(17)) == "?");
+}
+
+TEST_CASE("bitwise reductions are for integers") {
+  for (int type = 0; type < rondeNumTypes; ++type) {
+    for (RedOp op : {rondeBitAnd, rondeBitOr, rondeBitXor}) {
+      CHECK(reduction_fits(static_cast<DataType>(type), op) == !is_float(static_cast<DataType>(type)));
+    }
+    CHECK(reduction_fits(static_cast<DataType>(type), rondeAvg));
+  }
+}
+
+TEST_CASE("a byte stands for each built-in reduction") {
+  for (RedOp op : {rondeSum, rondeProd, rondeMax, rondeMin, rondeAvg, rondeBitAnd, rondeBitOr, rondeBitXor}) {
+    CHECK(op_of_code(op_code(op)) == op);
+  }
+  for (int code = 0; code < 256; ++code) {
+    const RedOp op = op_of_code(static_cast<uint8_t>(code));
+    CHECK((!is_built_in_op(op) || op_code(op) == code));
+  }
 }
 
 TEST_CASE("only narrow floats have partials of another type") {

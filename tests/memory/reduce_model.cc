@@ -110,6 +110,9 @@ uint64_t combine_integers(DataType type, RedOp op, uint64_t a, uint64_t b) {
     case rondeProd: return a * b;
     case rondeMax: return less ? b : a;
     case rondeMin: return less ? a : b;
+    case rondeBitAnd: return a & b;
+    case rondeBitOr: return a | b;
+    case rondeBitXor: return a ^ b;
     default: return a + b;
   }
 }
@@ -133,8 +136,12 @@ void write(DataType type, void* data, size_t index, uint64_t bits) {
   std::memcpy(static_cast<uint8_t*>(data) + index * bytes, &bits, bytes);
 }
 
-DataType type_of(const Reduction& reduction, bool is_partial) {
-  return is_partial ? reduction.partial : reduction.type;
+// What inputs are multiplied by.
+template <class Float>
+Float float_factor(const Reduction& reduction) {
+  if (reduction.op == rondeAvg) return Float{1} / static_cast<Float>(reduction.nranks);
+  const DataType type = reduction.type == rondeFloat64 ? rondeFloat64 : rondeFloat32;
+  return static_cast<Float>(float_value(type, reduction.factor));
 }
 
 // Float is the type of arithmetic: float for all but float64.
@@ -142,10 +149,33 @@ template <class Float>
 Float combined(const Reduction& reduction, std::span<const ReduceSource> sources, size_t index) {
   Float result = 0;
   for (size_t s = 0; s < sources.size(); ++s) {
-    const DataType type = type_of(reduction, sources[s].is_partial);
+    const DataType type = reduction.type_of(sources[s].content);
     Float value = static_cast<Float>(float_value(type, read(type, sources[s].data, index)));
-    if (reduction.op == rondeAvg && !sources[s].is_partial) value *= Float{1} / static_cast<Float>(reduction.nranks);
+    if (reduction.multiplies && sources[s].content == Content::input) value *= float_factor<Float>(reduction);
     result = s == 0 ? value : combine_floats(reduction.op, result, value);
+  }
+  return result;
+}
+
+uint64_t combined_integers(const Reduction& reduction, std::span<const ReduceSource> sources, size_t index) {
+  const size_t bits = 8 * element_bytes(reduction.type);
+  const uint64_t mask = bits < 64 ? (uint64_t{1} << bits) - 1 : ~uint64_t{0};
+  uint64_t result = 0;
+  for (size_t s = 0; s < sources.size(); ++s) {
+    uint64_t value = read(reduction.type, sources[s].data, index);
+    if (reduction.multiplies && sources[s].content == Content::input) value = value * reduction.factor & mask;
+    result = s == 0 ? value : combine_integers(reduction.type, reduction.op, result, value) & mask;
+  }
+  return result;
+}
+
+// By the user's function, one element at a time.
+uint64_t combined_by_function(const Reduction& reduction, std::span<const ReduceSource> sources, size_t index) {
+  uint64_t result = read(reduction.type, sources[0].data, index);
+  for (const ReduceSource& source : sources.subspan(1)) {
+    const uint64_t left = result;
+    const uint64_t right = read(reduction.type, source.data, index);
+    reduction.function(&left, &right, &result, 1, reduction.type, reduction.user);
   }
   return result;
 }
@@ -153,9 +183,9 @@ Float combined(const Reduction& reduction, std::span<const ReduceSource> sources
 // One source, and nothing to reckon for any target: then a NaN keeps its bits.
 bool only_copies(const Reduction& reduction, std::span<const ReduceSource> sources,
                  std::span<const ReduceTarget> targets) {
-  if (sources.size() != 1 || (reduction.op == rondeAvg && !sources[0].is_partial)) return false;
+  if (sources.size() != 1 || (reduction.multiplies && sources[0].content == Content::input)) return false;
   return std::all_of(targets.begin(), targets.end(), [&](const ReduceTarget& target) {
-    return type_of(reduction, target.is_partial) == type_of(reduction, sources[0].is_partial);
+    return reduction.type_of(target.content) == reduction.type_of(sources[0].content);
   });
 }
 
@@ -176,28 +206,27 @@ uint64_t float_bits(DataType type, double value, Rounding rounding) {
 void model_reduce(const Reduction& reduction, std::span<const ReduceSource> sources,
                   std::span<const ReduceTarget> targets, size_t count, Rounding rounding) {
   const bool copies = only_copies(reduction, sources, targets);
+  const bool by_function = reduction.function != nullptr;
+  const bool by_floats = is_float(reduction.type) && !by_function;
   for (size_t i = 0; i < count; ++i) {
     uint64_t integer = 0;
     double value = 0;
-    if (!is_float(reduction.type)) {
-      integer = read(reduction.type, sources[0].data, i);
-      for (const ReduceSource& source : sources.subspan(1)) {
-        integer = combine_integers(reduction.type, reduction.op, integer, read(reduction.type, source.data, i));
-        const size_t bits = 8 * element_bytes(reduction.type);
-        if (bits < 64) integer &= (uint64_t{1} << bits) - 1;
-      }
+    if (by_function) {
+      integer = combined_by_function(reduction, sources, i);
+    } else if (!by_floats) {
+      integer = combined_integers(reduction, sources, i);
     } else if (reduction.type == rondeFloat64) {
       value = combined<double>(reduction, sources, i);
     } else {
       value = combined<float>(reduction, sources, i);
     }
-    const uint64_t first = read(type_of(reduction, sources[0].is_partial), sources[0].data, i);
+    const uint64_t first = read(reduction.type_of(sources[0].content), sources[0].data, i);
     for (const ReduceTarget& target : targets) {
-      const DataType to = type_of(reduction, target.is_partial);
+      const DataType to = reduction.type_of(target.content);
       uint64_t bits = integer;
-      if (is_float(reduction.type)) {
+      if (by_floats) {
         bits = copies ? first : float_bits(to, value, rounding);
-      } else if (reduction.op == rondeAvg && !target.is_partial) {
+      } else if (reduction.op == rondeAvg && target.content == Content::final) {
         bits = divided(reduction.type, integer, reduction.nranks);
       }
       write(to, target.data, i, bits);

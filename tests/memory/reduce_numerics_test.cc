@@ -13,9 +13,9 @@ namespace {
 template <class T>
 std::vector<T> reduced(DataType type, RedOp op, const std::vector<std::vector<T>>& ranks) {
   std::vector<ReduceSource> sources;
-  for (const std::vector<T>& rank : ranks) sources.push_back({rank.data(), false});
+  for (const std::vector<T>& rank : ranks) sources.push_back({rank.data(), Content::input});
   std::vector<T> result(ranks[0].size());
-  const ReduceTarget targets[] = {{result.data(), false, false}};
+  const ReduceTarget targets[] = {{result.data(), Content::final, false}};
   reduce(Reduction::of(type, op, static_cast<int>(ranks.size()), false), sources, targets, result.size());
   return result;
 }
@@ -28,6 +28,13 @@ TEST_CASE("case_01 reduce: integer average is cut toward zero, sums wrap") {
   CHECK(reduced<uint8_t>(rondeUint8, rondeAvg, {{250}, {250}, {250}, {250}}) == std::vector<uint8_t>{58});
   CHECK(reduced<int32_t>(rondeInt32, rondeSum, {{2147483647}, {1}}) == std::vector<int32_t>{-2147483647 - 1});
   CHECK(reduced<int64_t>(rondeInt64, rondeAvg, {{-7}, {0}}) == std::vector<int64_t>{-3});
+}
+
+TEST_CASE("reduce: bitwise reductions take the sign bit like any other") {
+  CHECK(reduced<int8_t>(rondeInt8, rondeBitAnd, {{-1, 0x0f}, {-128, 0x3c}}) == std::vector<int8_t>{-128, 0x0c});
+  CHECK(reduced<int32_t>(rondeInt32, rondeBitOr, {{1}, {-2147483647 - 1}, {6}}) == std::vector<int32_t>{-2147483641});
+  CHECK(reduced<uint64_t>(rondeUint64, rondeBitXor, {{~uint64_t{0}, 5}, {1, 5}}) ==
+        std::vector<uint64_t>{~uint64_t{1}, 0});
 }
 
 TEST_CASE("case_02 reduce: one rounding of low-precision sums, no overflow of averages") {
@@ -44,8 +51,8 @@ TEST_CASE("case_02 reduce: float32 partials are rounded once at the end") {
   float partial = 256;
   uint16_t result = 0;
   for (int hop = 0; hop < 7; ++hop) {
-    const ReduceSource sources[] = {{&partial, true}, {&one, false}};
-    const ReduceTarget targets[] = {{&partial, true, false}, {&result, false, false}};
+    const ReduceSource sources[] = {{&partial, Content::partial}, {&one, Content::input}};
+    const ReduceTarget targets[] = {{&partial, Content::partial, false}, {&result, Content::final, false}};
     reduce(reduction, sources, targets, 1);
   }
   CHECK(partial == 263);
@@ -99,8 +106,8 @@ TEST_CASE("reduce: float8 saturates, NaN stays") {
 }
 
 TEST_CASE("reduce: nothing is done for no elements") {
-  const ReduceSource sources[] = {{nullptr, false}, {nullptr, false}};
-  const ReduceTarget targets[] = {{nullptr, false, true}};
+  const ReduceSource sources[] = {{nullptr, Content::input}, {nullptr, Content::input}};
+  const ReduceTarget targets[] = {{nullptr, Content::final, true}};
   reduce(Reduction::of(rondeFloat32, rondeSum, 2, false), sources, targets, 0);
   SUCCEED();
 }

@@ -20,12 +20,13 @@ TEST_CASE("reduce: every length from 0 to 130 at changing alignments, guards who
   for_each_instruction_set([](const std::string& name) {
     size_t turn = 0;
     for (DataType type : all_types()) {
+      const std::vector<Reduction> reductions = all_reductions(type, 3, false);
       for (size_t count = 0; count <= 130; ++count, ++turn) {
         Trial trial;
-        trial.reduction = Reduction::of(type, turn % 3 == 0 ? rondeAvg : rondeSum, 3, false);
+        trial.reduction = reductions[turn % reductions.size()];
         trial.count = count;
-        trial.partial_sources.assign(1 + turn % 4, false);
-        trial.partial_targets.assign(1 + turn % 2, false);
+        trial.sources.assign(1 + turn % 4, Content::input);
+        trial.targets.assign(1 + turn % 2, Content::final);
         trial.misalignment = {turn % 64, (turn * 7) % 64, (turn * 11 + 3) % 64};
         trial.streaming = turn % 5 < 2;
         trial.in_place = turn % 7 == 0;
@@ -44,8 +45,8 @@ TEST_CASE("reduce: every misalignment from 0 to 63 of sources and targets, with 
           Trial trial;
           trial.reduction = Reduction::of(type, rondeSum, 2, false);
           trial.count = 517;
-          trial.partial_sources = {false, false};
-          trial.partial_targets = {false, false};
+          trial.sources = {Content::input, Content::input};
+          trial.targets = {Content::final, Content::final};
           // The two targets are sometimes equally aligned, so that both can stream, and sometimes not.
           trial.misalignment = {offset, 0, offset, offset % 3 == 0 ? offset : offset / 2};
           trial.streaming = streaming;
@@ -58,24 +59,30 @@ TEST_CASE("reduce: every misalignment from 0 to 63 of sources and targets, with 
 }
 
 TEST_CASE("reduce: partials, float32 and of the type itself, mixed with inputs and final results") {
-  const std::vector<std::vector<bool>> source_kinds = {
-      {false}, {true}, {false, true}, {true, false}, {true, true}, {false, true, true}, {true, false, false, true}};
-  const std::vector<std::vector<bool>> target_kinds = {{false}, {true}, {false, true}, {true, false}, {true, true}};
+  constexpr Content in = Content::input;
+  constexpr Content ready = Content::ready;
+  constexpr Content part = Content::partial;
+  constexpr Content out = Content::final;
+  const std::vector<std::vector<Content>> source_kinds = {
+      {in},         {part},      {ready},       {in, part},       {part, in},
+      {part, part}, {in, ready}, {ready, part}, {in, part, part}, {part, in, ready, part}};
+  const std::vector<std::vector<Content>> target_kinds = {{out},       {part},       {ready},       {out, part},
+                                                          {part, out}, {part, part}, {ready, part}, {out, ready}};
   for_each_instruction_set([&](const std::string& name) {
     for (DataType type : all_types()) {
-      for (RedOp op : {rondeSum, rondeMin, rondeAvg}) {
-        for (bool float32_partials : {false, true}) {
-          if (float32_partials && !is_narrow_float(type)) continue;
-          for (const std::vector<bool>& sources : source_kinds) {
-            for (const std::vector<bool>& targets : target_kinds) {
+      for (bool float32_partials : {false, true}) {
+        if (float32_partials && !is_narrow_float(type)) continue;
+        for (const Reduction& reduction : all_reductions(type, 5, float32_partials)) {
+          for (const std::vector<Content>& sources : source_kinds) {
+            for (const std::vector<Content>& targets : target_kinds) {
               Trial trial;
-              trial.reduction = Reduction::of(type, op, 5, float32_partials);
+              trial.reduction = reduction;
               trial.count = 403;
-              trial.partial_sources = sources;
-              trial.partial_targets = targets;
+              trial.sources = sources;
+              trial.targets = targets;
               trial.misalignment = {0, 13, 8, 60};
               trial.streaming = sources.size() == 2;
-              trial.in_place = sources[0] == targets[0];
+              trial.in_place = trial.reduction.type_of(sources[0]) == trial.reduction.type_of(targets[0]);
               check(name, trial);
             }
           }
@@ -90,15 +97,16 @@ TEST_CASE("reduce: 256 sources") {
   Trial trial;
   trial.reduction = Reduction::of(rondeFloat16, rondeSum, 256, false);
   trial.count = 100;
-  trial.partial_sources.assign(256, false);
-  trial.partial_targets = {false};
+  trial.sources.assign(256, Content::input);
+  trial.targets = {Content::final};
   check("best", trial);
   SUCCEED();
 }
 
 // The same elements by one call, and by many on pieces of odd lengths with streaming in every second one.
-bool cut_gives_equal_bits(DataType type, RedOp op) {
+bool cut_gives_equal_bits(const Reduction& reduction) {
   const size_t count = 1000;
+  const DataType type = reduction.type;
   const size_t bytes = element_bytes(type);
   std::vector<uint8_t> inputs[3];
   for (size_t s = 0; s < 3; ++s) {
@@ -109,9 +117,9 @@ bool cut_gives_equal_bits(DataType type, RedOp op) {
   std::vector<uint8_t> pieces(count * bytes);
   const auto reduce_range = [&](std::vector<uint8_t>& result, size_t first, size_t number, bool streaming) {
     std::vector<ReduceSource> sources;
-    for (const std::vector<uint8_t>& input : inputs) sources.push_back({input.data() + first * bytes, false});
-    const ReduceTarget targets[] = {{result.data() + first * bytes, false, streaming}};
-    reduce(Reduction::of(type, op, 3, false), sources, targets, number);
+    for (const std::vector<uint8_t>& input : inputs) sources.push_back({input.data() + first * bytes, Content::input});
+    const ReduceTarget targets[] = {{result.data() + first * bytes, Content::final, streaming}};
+    reduce(reduction, sources, targets, number);
   };
   reduce_range(whole, 0, count, false);
   for (size_t first = 0, turn = 0; first < count; ++turn) {
@@ -125,9 +133,9 @@ bool cut_gives_equal_bits(DataType type, RedOp op) {
 TEST_CASE("reduce: the result does not depend on the cut or on streaming") {
   for_each_instruction_set([](const std::string& name) {
     for (DataType type : all_types()) {
-      for (RedOp op : all_ops()) {
-        if (cut_gives_equal_bits(type, op)) continue;
-        INFO(name << " " << type_name(type) << " " << op_name(op));
+      for (const Reduction& reduction : all_reductions(type, 3, false)) {
+        if (cut_gives_equal_bits(reduction)) continue;
+        INFO(name << " " << type_name(type) << " " << op_name(reduction.op));
         CHECK(false);
       }
     }
@@ -140,8 +148,8 @@ TEST_CASE("reduce: streaming of a large range") {
     Trial trial;
     trial.reduction = Reduction::of(type, rondeSum, 4, false);
     trial.count = 20'011;
-    trial.partial_sources.assign(4, false);
-    trial.partial_targets = {false, false};
+    trial.sources.assign(4, Content::input);
+    trial.targets = {Content::final, Content::final};
     trial.streaming = true;
     trial.misalignment = {4, 0, 8, 12, 4, 4};
     check("best", trial);

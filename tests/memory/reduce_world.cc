@@ -49,6 +49,30 @@ std::vector<uint64_t> special_floats(DataType type) {
   }
 }
 
+// Elements are read as what they are, so that the undefined-behaviour sanitizer sees where they are misaligned.
+template <class T>
+void mix(const void* left, const void* right, void* result, size_t count) {
+  const T* a = static_cast<const T*>(left);
+  const T* b = static_cast<const T*>(right);
+  T* to = static_cast<T*>(result);
+  for (size_t i = 0; i < count; ++i) to[i] = static_cast<T>((a[i] * 5u) ^ (a[i] >> 3) ^ (b[i] * 3u + 1u));
+}
+
+bool overlap_in_part(const void* left, const void* right, size_t bytes) {
+  const auto a = reinterpret_cast<uintptr_t>(left);
+  const auto b = reinterpret_cast<uintptr_t>(right);
+  return a != b && a < b + bytes && b < a + bytes;
+}
+
+void note_call(const void* left, const void* right, const void* result, size_t count, DataType type, MixCalls* calls) {
+  const size_t bytes = element_bytes(type);
+  ++calls->calls;
+  calls->elements += count;
+  calls->wrong += count == 0;
+  for (const void* data : {left, right, result}) calls->wrong += reinterpret_cast<uintptr_t>(data) % bytes != 0;
+  calls->wrong += overlap_in_part(result, left, count * bytes) || overlap_in_part(result, right, count * bytes);
+}
+
 }  // namespace
 
 std::vector<DataType> all_types() {
@@ -57,7 +81,32 @@ std::vector<DataType> all_types() {
   return types;
 }
 
-std::vector<RedOp> all_ops() { return {rondeSum, rondeProd, rondeMax, rondeMin, rondeAvg}; }
+std::vector<RedOp> all_ops(DataType type) {
+  std::vector<RedOp> ops = {rondeSum, rondeProd, rondeMax, rondeMin, rondeAvg};
+  if (!is_float(type)) ops.insert(ops.end(), {rondeBitAnd, rondeBitOr, rondeBitXor});
+  return ops;
+}
+
+std::vector<Reduction> all_reductions(DataType type, int nranks, bool float32_partials) {
+  std::vector<Reduction> reductions;
+  for (RedOp op : all_ops(type)) reductions.push_back(Reduction::of(type, op, nranks, float32_partials));
+  const uint64_t usual = is_float(type) ? float_bits(type, -0.7) : 0xb97b3d5a81c6e935;
+  for (uint64_t scalar : {usual, special_elements(type)[2]}) {
+    reductions.push_back(Reduction::pre_mul_sum(type, scalar, float32_partials));
+  }
+  reductions.push_back(Reduction::user_defined(type, mix_elements, nullptr, false));
+  return reductions;
+}
+
+void mix_elements(const void* left, const void* right, void* result, size_t count, rondeDataType_t type, void* user) {
+  if (user != nullptr) note_call(left, right, result, count, type, static_cast<MixCalls*>(user));
+  switch (element_bytes(type)) {
+    case 1: return mix<uint8_t>(left, right, result, count);
+    case 2: return mix<uint16_t>(left, right, result, count);
+    case 4: return mix<uint32_t>(left, right, result, count);
+    default: return mix<uint64_t>(left, right, result, count);
+  }
+}
 
 void for_each_instruction_set(const std::function<void(const std::string& name)>& body) {
 #ifdef HWY_COMPILE_ONLY_STATIC
@@ -105,35 +154,34 @@ bool GuardedBytes::guards_are_whole() const {
 size_t Trial::mismatches() const {
   size_t slot = 0;
   const auto next_misalignment = [&] { return misalignment[slot++ % misalignment.size()]; };
-  const auto type_of = [&](bool is_partial) { return is_partial ? reduction.partial : reduction.type; };
 
   std::deque<GuardedBytes> inputs;
-  std::vector<ReduceSource> sources;
-  for (size_t s = 0; s < partial_sources.size(); ++s) {
-    const DataType type = type_of(partial_sources[s]);
+  std::vector<ReduceSource> from;
+  for (size_t s = 0; s < sources.size(); ++s) {
+    const DataType type = reduction.type_of(sources[s]);
     inputs.emplace_back(count * element_bytes(type), next_misalignment());
     ElementSource(type, seed * 1000 + s).fill(inputs.back().data(), count);
-    sources.push_back({inputs.back().data(), partial_sources[s]});
+    from.push_back({inputs.back().data(), sources[s]});
   }
   std::deque<GuardedBytes> outputs;
   std::deque<std::vector<uint8_t>> expected;
-  std::vector<ReduceTarget> targets;
-  std::vector<ReduceTarget> model_targets;
-  for (size_t t = 0; t < partial_targets.size(); ++t) {
-    const size_t bytes = count * element_bytes(type_of(partial_targets[t]));
+  std::vector<ReduceTarget> to;
+  std::vector<ReduceTarget> model_to;
+  for (size_t t = 0; t < targets.size(); ++t) {
+    const size_t bytes = count * element_bytes(reduction.type_of(targets[t]));
     expected.emplace_back(bytes + 1);
-    model_targets.push_back({expected.back().data(), partial_targets[t], false});
+    model_to.push_back({expected.back().data(), targets[t], false});
     outputs.emplace_back(bytes, next_misalignment());
     const bool shares = in_place && t == 0;
-    targets.push_back({shares ? inputs.front().data() : outputs.back().data(), partial_targets[t], streaming});
+    to.push_back({shares ? inputs.front().data() : outputs.back().data(), targets[t], streaming});
   }
-  model_reduce(reduction, sources, model_targets, count, model_rounding);
-  reduce(reduction, sources, targets, count);
+  model_reduce(model_reduction.value_or(reduction), from, model_to, count, model_rounding);
+  reduce(reduction, from, to, count);
 
   size_t wrong = 0;
   for (size_t t = 0; t < targets.size(); ++t) {
-    const size_t bytes = element_bytes(type_of(partial_targets[t]));
-    const uint8_t* actual = static_cast<const uint8_t*>(targets[t].data);
+    const size_t bytes = element_bytes(reduction.type_of(targets[t]));
+    const uint8_t* actual = static_cast<const uint8_t*>(to[t].data);
     for (size_t i = 0; i < count; ++i)
       wrong += std::memcmp(actual + i * bytes, expected[t].data() + i * bytes, bytes) != 0;
   }
@@ -143,12 +191,14 @@ size_t Trial::mismatches() const {
 }
 
 std::string Trial::describe() const {
-  std::string text = std::string(type_name(reduction.type)) + " " + std::string(op_name(reduction.op)) + " nranks " +
-                     std::to_string(reduction.nranks) + " partial " + std::string(type_name(reduction.partial)) +
-                     " count " + std::to_string(count) + " sources ";
-  for (bool partial : partial_sources) text += partial ? "p" : "i";
+  const std::string op = reduction.function != nullptr ? "user-defined" : std::string(op_name(reduction.op));
+  std::string text = std::string(type_name(reduction.type)) + " " + op + " nranks " + std::to_string(reduction.nranks) +
+                     " partial " + std::string(type_name(reduction.partial)) + " count " + std::to_string(count) +
+                     " sources ";
+  for (Content content : sources) text += "irpf"[static_cast<size_t>(content)];
   text += " targets ";
-  for (bool partial : partial_targets) text += partial ? "p" : "f";
+  for (Content content : targets) text += "irpf"[static_cast<size_t>(content)];
+  if (reduction.multiplies) text.append(" factor ").append(std::to_string(reduction.factor));
   text += streaming ? " streaming" : "";
   text += in_place ? " in place" : "";
   for (size_t offset : misalignment) text.append(" ").append(std::to_string(offset));

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -14,7 +15,21 @@
 namespace ronde::test {
 
 std::vector<DataType> all_types();
-std::vector<RedOp> all_ops();
+// The built-in ones that fit type.
+std::vector<RedOp> all_ops(DataType type);
+
+// Built-in ones, PreMulSum by a usual and by a special scalar, and a user-defined one.
+std::vector<Reduction> all_reductions(DataType type, int nranks, bool float32_partials);
+
+// A rondeReduceFunction_t on the bits of elements of any type, neither commutative nor associative, so that each slip
+// in order or grouping shows. user: a MixCalls, or null.
+void mix_elements(const void* left, const void* right, void* result, size_t count, rondeDataType_t type, void* user);
+
+struct MixCalls {
+  size_t calls = 0;
+  size_t wrong = 0;     // without elements, or with pointers that are misaligned or overlap in part
+  size_t elements = 0;  // of all calls
+};
 
 // Runs body once for each instruction set that reduce() was compiled for and this processor has.
 void for_each_instruction_set(const std::function<void(const std::string& name)>& body);
@@ -51,13 +66,15 @@ class GuardedBytes {
 struct Trial {
   Reduction reduction;
   size_t count = 0;
-  std::vector<bool> partial_sources;  // one a source
-  std::vector<bool> partial_targets;  // one or two
+  std::vector<Content> sources;
+  std::vector<Content> targets;  // one or two
   bool streaming = false;
   bool in_place = false;                   // the first target is the first source; both of the same element size
   std::vector<size_t> misalignment = {0};  // of sources, then targets, round and round
   uint64_t seed = 1;
+  // What the model does otherwise, to prove that a comparison can fail.
   Rounding model_rounding = Rounding::nearest_even;
+  std::optional<Reduction> model_reduction;
 
   // The number of elements that differ, plus 1000000 if a guard was touched.
   size_t mismatches() const;

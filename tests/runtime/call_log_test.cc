@@ -10,7 +10,8 @@ namespace {
 
 OperationArgs args_of(uint32_t sequence) {
   return {nullptr, nullptr, size_t{sequence} << 20, static_cast<DataType>(sequence % 12),
-          static_cast<RedOp>(sequence % 5)};
+          sequence % 8 < rondeNumOps ? static_cast<RedOp>(sequence % 8)
+                                     : static_cast<RedOp>(rondeBitAnd + static_cast<int>(sequence % 8) - rondeNumOps)};
 }
 
 CallLog log_from(uint32_t first) { return {BlackBox::private_area(), first}; }

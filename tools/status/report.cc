@@ -52,7 +52,7 @@ Json operation_json(const RecordedOperation& operation, Time now) {
   json["number"] = operation.sequence;
   json["operation"] = collective_name(operation.args.what, operation.args.uneven);
   json["type"] = type_name(operation.args.type);
-  if (schedule::reduces(operation.args.what)) json["reduction"] = op_name(operation.args.op);
+  if (schedule::reduces(operation.args.what)) json["reduction"] = reduction_name(operation.args.op);
   if (schedule::has_root(operation.args.what)) json["root"] = operation.args.root;
   json["count"] = operation.args.count;
   json["bytes"] = is_data_type(operation.args.type) ? operation.args.bytes() : 0;
