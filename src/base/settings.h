@@ -22,6 +22,7 @@ struct Settings {
   std::string protocol = "auto";
   std::string transport = "auto";
   std::string accumulate = "auto";
+  int64_t reproducible = 0;
   std::string socket_ifname;
   std::string socket_family = "any";
   int64_t port = 0;

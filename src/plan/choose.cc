@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 namespace ronde::plan {
@@ -57,7 +58,22 @@ Algorithm pick_among_all(const Layout& layout, Algorithm requested, size_t line_
   return line_bytes <= layout.line_bytes && requested != Algorithm::two_shot ? Algorithm::line : Algorithm::direct;
 }
 
+// What combines in the order of ranks: windows, the star, and along a chain in that order.
+Algorithm pick_ordered(const Layout& layout, Algorithm requested, const Message& message) {
+  const bool links = !layout.windows || requested == Algorithm::ring;
+  switch (message.what) {
+    case Collective::all_reduce:
+      return links && requested != Algorithm::star ? Algorithm::chain
+                                                   : pick_all_reduce(layout, requested, message.bytes);
+    case Collective::reduce_scatter:
+      return links || requested == Algorithm::star ? Algorithm::star
+                                                   : pick_among_all(layout, requested, message.total_bytes);
+    default: return Algorithm::star;
+  }
+}
+
 Algorithm pick(const Layout& layout, Algorithm requested, const Message& message) {
+  if (message.ordered) return pick_ordered(layout, requested, message);
   switch (message.what) {
     case Collective::all_reduce: return pick_all_reduce(layout, requested, message.bytes);
     case Collective::reduce_scatter: return pick_among_all(layout, requested, message.total_bytes);
@@ -80,6 +96,8 @@ size_t direct_part(const Layout& layout, const Message& message) {
 
 // So many slices that the time in which a chain fills is small beside that of the message.
 constexpr int kChainSlices = 16;
+constexpr int kAllSlices = std::numeric_limits<int>::max();
+constexpr int kPairSlots = 2;  // that every link between two ranks has at least
 
 }  // namespace
 
@@ -106,9 +124,14 @@ Choice choose(const Layout& layout, Algorithm requested, const Message& message)
     case Algorithm::one_shot: return {algorithm, layout.one_shot_bytes, 1};
     case Algorithm::two_shot: return {algorithm, piece_size(layout, message.bytes), 1};
     case Algorithm::direct: return {algorithm, direct_part(layout, message), 1};
-    case Algorithm::star: return {algorithm, slice_size(layout.star_slice_bytes, message.bytes, depth), depth};
+    case Algorithm::star: {
+      const bool round_trip = message.what == Collective::all_reduce;  // bears twice its links' slots
+      return {algorithm, slice_size(layout.star_slice_bytes, message.bytes, depth), round_trip ? depth : kPairSlots};
+    }
     case Algorithm::exchange: return {algorithm, layout.star_slice_bytes, 1};
     case Algorithm::chain:
+      if (message.what == Collective::all_reduce)
+        return {algorithm, slice_size(layout.star_slice_bytes, message.bytes, kChainSlices), kAllSlices};
       return {algorithm, slice_size(layout.ring_slice_bytes, message.bytes, kChainSlices), 1};
     default: break;
   }

@@ -17,9 +17,9 @@ enum class Algorithm {
   one_shot,  // in windows: everybody combines everything
   two_shot,  // in windows: everybody combines its part, and fetches the others'
   ring,      // round the ring of links
-  star,      // all inputs to one rank, the result back
+  star,      // all inputs to the rank that combines them; of an all-reduce, the result back
   direct,    // in windows: reduce-scatter or all-gather, half of two_shot
-  chain,     // along the ring, opened beside the root
+  chain,     // along the ring, opened beside the root; of an all-reduce, along the ranks and back
   exchange,  // blocks straight from rank to rank
 };
 inline constexpr Algorithm kLastAlgorithm = Algorithm::exchange;
@@ -53,6 +53,7 @@ struct Message {
   schedule::Collective what = schedule::Collective::all_reduce;
   size_t bytes = 0;  // of the buffer (all-reduce, broadcast, reduce), else of the longest block
   size_t total_bytes = 0;  // of all blocks; else `bytes`
+  bool ordered = false;    // inputs must be combined in the order of ranks
 };
 
 // requested: from the settings, for all-reduce; one that is impossible was refused when the communicator was made. Other

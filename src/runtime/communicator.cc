@@ -29,7 +29,8 @@ Communicator::Communicator(CommunicatorParts parts)
       pairs_(std::move(parts_.pair_ways), failure_.flag()),
       exchange_(pairs_, context_.nranks, parts_.options.counters_start),
       next_sequence_(parts_.options.counters_start + 1),  // lines hold the start: no operation has that number
-      float32_partials_(parts_.options.settings.accumulate == "float32") {
+      reproducible_(parts_.options.settings.reproducible != 0),
+      float32_partials_(reproducible_ || parts_.options.settings.accumulate == "float32") {
   parts_.star.pairs = &pairs_;
   failure_.wakes(parts_.own.doorbell.get());
   life_.enter(black_box::Phase::working);
@@ -61,9 +62,18 @@ LinkSchedule ring_schedule(const OperationArgs& args, const LinkSet& ring) {
   }
 }
 
-plan::Message message_of(const OperationArgs& args, int nranks) {
+LinkSchedule star_schedule(const OperationArgs& args, const LinkSet& star) {
+  const auto nranks = static_cast<int>(star.order.size());
+  switch (args.what) {
+    case Collective::reduce: return schedule::DirectReduce(nranks, star.position, args.root);
+    case Collective::reduce_scatter: return schedule::ScatteredReduce(nranks, star.position);
+    default: return schedule::Star(nranks, star.position);
+  }
+}
+
+plan::Message message_of(const OperationArgs& args, int nranks, bool ordered) {
   const size_t size = element_bytes(args.type);
-  return {args.what, longest_block(args, nranks) * size, all_blocks(args, nranks) * size};
+  return {args.what, longest_block(args, nranks) * size, all_blocks(args, nranks) * size, ordered};
 }
 
 }  // namespace
@@ -74,7 +84,7 @@ auto Communicator::with_task(const OperationArgs& call, Use use) {
   const OperationArgs& args = call.spans == nullptr ? call : packed(call);
   const uint32_t sequence = take_number(args);
   const Reduction reduction = reduction_of(args, context_.nranks, float32_partials_);
-  const plan::Choice choice = plan::choose(parts_.layout, parts_.requested, message_of(args, context_.nranks));
+  const plan::Choice choice = plan::choose(parts_.layout, parts_.requested, message_of(args, context_.nranks, is_ordered(args, reduction)));
   if (log::enabled(rondeLogTrace)) {
     log::trace("rank {} of {}: {} by {}", context_.rank, context_.nranks, describe(args, sequence),
                plan::algorithm_name(choice.algorithm));
@@ -99,7 +109,14 @@ auto Communicator::with_task(const OperationArgs& call, Use use) {
       return use.template operator()<ExchangeTask>(context_, args, sequence, choice, exchange_);
     case plan::Algorithm::star:
       return use.template operator()<LinkTask>(context_, args, sequence, reduction, choice,
-                                               schedule::Star(context_.nranks, parts_.star.position), parts_.star);
+                                               star_schedule(args, parts_.star), parts_.star);
+    case plan::Algorithm::chain:
+      if (args.what == Collective::all_reduce) {
+        return use.template operator()<LinkTask>(context_, args, sequence, reduction, choice,
+                                                 schedule::OrderedChain(context_.nranks, parts_.star.position),
+                                                 parts_.star);
+      }
+      [[fallthrough]];
     default:
       return use.template operator()<LinkTask>(context_, args, sequence, reduction, choice,
                                                ring_schedule(args, parts_.ring), parts_.ring);
@@ -122,6 +139,7 @@ const OperationArgs& Communicator::packed(const OperationArgs& call) {
 
 Status Communicator::run(const OperationArgs& args) {
   RONDE_TRY(refusal());
+  RONDE_TRY(check_possible(args));
   if (context_.nranks == 1) return run_alone(args);
   return with_task(args, [this]<typename TaskType, typename... Args>(Args&&... task_args) {
     TaskType task(std::forward<Args>(task_args)...);
@@ -133,6 +151,7 @@ Status Communicator::run(const OperationArgs& args) {
 Communicator::Started Communicator::start(const OperationArgs& args) {
   Started started;
   started.status = refusal();
+  if (started.status.ok()) started.status = check_possible(args);
   if (!started.status.ok()) return started;
   if (context_.nranks == 1) {
     started.status = run_alone(args);
@@ -143,6 +162,21 @@ Communicator::Started Communicator::start(const OperationArgs& args) {
   });
   started.waiter = waiter_for(*started.task);
   return started;
+}
+
+bool Communicator::is_ordered(const OperationArgs& args, const Reduction& reduction) const {
+  return schedule::reduces(args.what) && (reproducible_ || reduction.is_ordered());
+}
+
+// One rank combines the inputs of all in one pass.
+Status Communicator::check_possible(const OperationArgs& args) const {
+  if (context_.nranks <= plan::kMaxStarRanks || !schedule::reduces(args.what) || args.what == Collective::all_reduce)
+    return {};
+  if (!is_ordered(args, reduction_of(args, context_.nranks, float32_partials_))) return {};
+  return {rondeInvalidUsage,
+          fmt::format("{}: in the order of ranks (RONDE_REPRODUCIBLE, or a reduction that is not commutative) it is for "
+                      "at most {} ranks; use AllReduce",
+                      describe(args), plan::kMaxStarRanks)};
 }
 
 uint32_t Communicator::take_number(const OperationArgs& args) {

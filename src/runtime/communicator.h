@@ -126,6 +126,8 @@ class Communicator {
   auto with_task(const OperationArgs& call, Use use);
   [[nodiscard]] Waiter waiter_for(Task& task) { return {&task, parts_.own.doorbell.get(), parts_.policy, false}; }
   Status run_alone(const OperationArgs& args);
+  [[nodiscard]] bool is_ordered(const OperationArgs& args, const Reduction& reduction) const;
+  [[nodiscard]] Status check_possible(const OperationArgs& args) const;
   uint32_t take_number(const OperationArgs& args);
   const OperationArgs& packed(const OperationArgs& call);
 
@@ -138,6 +140,7 @@ class Communicator {
   ExchangeRoom exchange_;
   uint32_t next_sequence_;      // of collectives
   uint32_t next_messages_ = 1;  // of groups of messages, on this rank
+  bool reproducible_ = false;
   bool float32_partials_ = false;
   std::vector<std::byte> packing_;  // several buffers that travel as one
   OperationArgs packed_args_;

@@ -181,13 +181,28 @@ void LinkTask::move() {
   if (step_.keep && source != output_) copy_bytes(output_, source, bytes, streaming_);
 }
 
+// What is combined, in its order: inputs by position, a partial result before the input that it lacks.
+size_t LinkTask::list_sources() {
+  size_t number = 0;
+  bool own_listed = !step_.add_input;
+  const auto list_own = [&] {
+    links_.sources[number++] = {input_, Content::input};
+    own_listed = true;
+  };
+  const int first_wrapped = context().nranks - step_.from.first;  // the peers from here on have lower positions
+  for (int i = 0; i < step_.from.count; ++i) {
+    // Lower positions first: they come last in `from` where it wraps.
+    const int at = first_wrapped < step_.from.count ? (i + first_wrapped) % step_.from.count : i;
+    if (!own_listed && receives_ != Content::partial && peer_at(step_.from, at) > links_.position) list_own();
+    links_.sources[number++] = {links_.slots[static_cast<size_t>(at)], receives_};
+  }
+  if (!own_listed) list_own();
+  return number;
+}
+
 void LinkTask::combine() {
   const bool referenced = step_.to.count > 0 && target_ == nullptr;
-  size_t number = 0;
-  links_.sources[number++] = {input_, Content::input};
-  for (int i = 0; i < step_.from.count; ++i) {
-    links_.sources[number++] = {links_.slots[static_cast<size_t>(i)], receives_};
-  }
+  const size_t number = list_sources();
   std::array<ReduceTarget, 2> targets{};
   size_t target_number = 0;
   if (target_ != nullptr) targets[target_number++] = {target_, sends_, false};

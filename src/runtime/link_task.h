@@ -11,6 +11,7 @@
 #include "runtime/link_set.h"
 #include "runtime/operation_task.h"
 #include "schedule/chain.h"
+#include "schedule/ordered.h"
 #include "schedule/partition.h"
 #include "schedule/ring.h"
 #include "schedule/slice_order.h"
@@ -20,7 +21,8 @@
 namespace ronde {
 
 using LinkSchedule = std::variant<schedule::Ring, schedule::RingReduceScatter, schedule::RingAllGather,
-                                  schedule::ChainBroadcast, schedule::ChainReduce, schedule::Star>;
+                                  schedule::ChainBroadcast, schedule::ChainReduce, schedule::Star,
+                                  schedule::OrderedChain, schedule::DirectReduce, schedule::ScatteredReduce>;
 
 class LinkTask final : public OperationTask {
  public:
@@ -47,6 +49,7 @@ class LinkTask final : public OperationTask {
 
   void move();
   void combine();
+  size_t list_sources();
   [[nodiscard]] Block block(int chunk) const;
   [[nodiscard]] bool receives_into_place() const;
   [[nodiscard]] const void* reference_source() const;

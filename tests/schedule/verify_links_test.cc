@@ -5,6 +5,7 @@
 
 #include "schedule/chain.h"
 #include "schedule/exchange.h"
+#include "schedule/ordered.h"
 #include "schedule/ring.h"
 #include "schedule/slice_order.h"
 #include "schedule/star.h"
@@ -147,6 +148,40 @@ TEST_CASE("reduce along the chain is complete, exact and ends for n = 2..128") {
   require_ok_everywhere(program_of<ChainReduce>, 2);
 }
 
+TEST_CASE("reductions in the order of positions are complete, exact and end") {
+  for (int n = 2; n <= 40; ++n) {
+    for (size_t slots = 1; slots <= 4; ++slots) {
+      for (size_t slices = 1; slices <= 6; ++slices) {
+        if (n > 12 && (slices + slots + static_cast<size_t>(n)) % 5 != 0) continue;
+        for (const bool in_place : {false, true}) {
+          for (const bool user_memory : {false, true}) {
+            LinkConditions conditions{
+                .slices = slices, .slots = slots, .depth = slices, .in_place = in_place, .user_memory = user_memory};
+            require_ok(link_program<OrderedChain>(n), conditions);
+            for (conditions.depth = 1; conditions.depth <= slots; ++conditions.depth) {
+              require_ok(link_program<ScatteredReduce>(n), conditions);
+              for (const int root : {0, n / 2, n - 1}) require_ok(link_program<DirectReduce>(n, root), conditions);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// The sum at each position before it adds its own input must be that of all positions before it.
+TEST_CASE("the ordered chain adds in the order of positions") {
+  for (int n = 2; n <= 16; ++n) {
+    const LinkProgram chain = link_program<OrderedChain>(n);
+    for (int position = 0; position < n; ++position) {
+      const LinkStep step = chain.step(position, 0);
+      CHECK(step.add_input);
+      CHECK((position == 0 ? step.from.count == 0 : step.from.first == position - 1));
+      CHECK((position == n - 1 ? step.to.count == 0 : step.to.first == position + 1));
+    }
+  }
+}
+
 // Also with a single slot a link; by reference only apart, as a block that is written over must have left.
 TEST_CASE("all-to-all, gather and scatter are complete, exact and end") {
   for (int n = 2; n <= 24; ++n) {
@@ -246,6 +281,9 @@ TEST_CASE("each flag of each step of the other schedules, planted wrong, is foun
     require_all_faults_found(program_of<ChainBroadcast>(n));
     require_all_faults_found(program_of<ChainReduce>(n));
     require_all_faults_found(program_of<Exchange>(n));
+    require_all_faults_found(program_of<OrderedChain>(n));
+    require_all_faults_found(program_of<DirectReduce>(n));
+    require_all_faults_found(program_of<ScatteredReduce>(n));
     require_all_faults_found(program_of<Gather>(n));
     require_all_faults_found(program_of<Scatter>(n));
   }
