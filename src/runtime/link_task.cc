@@ -174,7 +174,7 @@ void LinkTask::compute() {
 
 // Hands on what is there as it is.
 void LinkTask::move() {
-  const std::byte* source = input_;
+  const std::byte* source = step_.from_output ? output_ : input_;
   if (step_.from.count > 0) source = receives_into_place() ? output_ : links_.slots[0];
   const size_t bytes = count_ * element_bytes_;
   if (target_ != nullptr) copy_bytes(target_, source, bytes, false);
@@ -301,6 +301,7 @@ bool LinkTask::receives_into_place() const {
 
 // Where, in the caller's buffers, what this step sends lies after compute(); null if it lies in none of them.
 const void* LinkTask::reference_source() const {
+  if (step_.from_output) return output_;
   if (step_.from.count == 0) return moves_ || sends_ == Content::input || input_is_partial_ ? input_ : nullptr;
   return step_.keep || partial_bytes_ == element_bytes_ ? output_ : nullptr;
 }

@@ -169,6 +169,7 @@ std::string LinkMachine::malformed(int position, const LinkStep& step) const {
   }
   const bool receives = step.from.count > 0;
   if (!receives && !step.add_input && !step.from_output) return "has no value";
+  if (step.from_output && step.keep && !step.add_input) return "keeps what its output holds already";
   if (receives && step.from_output) return "receives and starts from the output";
   if (!receives && step.receives_final) return "receives nothing, yet says it is final";
   if (step.to.count == 0 && !step.keep) return "neither keeps nor sends its value";
