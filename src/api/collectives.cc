@@ -54,7 +54,7 @@ Status all_reduce(const OperationArgs& args, rondeComm_t comm, rondeStream_t str
   }
   if (stream != nullptr) return process().worker().enqueue(stream->stream, communicator, args);
   const Communicator::Queue& queue = communicator.queue();
-  if (queue.issued != queue.ended) process().worker().wait_for(communicator);
+  if (queue.issued != queue.ended) RONDE_TRY(process().worker().wait_for(communicator));
   return communicator.run(args);
 }
 
