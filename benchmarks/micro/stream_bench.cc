@@ -1,5 +1,6 @@
-// What it costs to put an operation on a stream (micro_stream): each thread has a stream and a communicator of one rank, so
-// that the operation itself is as short as it can be. Batches, so that the worker both sleeps and works meanwhile.
+// What it costs to put an operation on a stream (micro_stream): each thread has a stream and a communicator of one
+// rank, so that the operation itself is as short as it can be. Batches, so that the worker both sleeps and works
+// meanwhile.
 #include <benchmark/benchmark.h>
 
 #include <chrono>

@@ -93,8 +93,9 @@ inline void withdraw_sleep(SleepWord& word) { word.waits_for.store(kAwake, std::
   return word.waits_for.load(std::memory_order_seq_cst) != kAwake;
 }
 
-// A list to which several threads add and from which one takes everything at once. The links are plain data of the nodes.
-// put_first is a publish, for the sake of sleepers, too. Nodes that come back to a list do it no harm: nobody takes one alone.
+// A list to which several threads add and from which one takes everything at once. The links are plain data of the
+// nodes. put_first is a publish, for the sake of sleepers, too. Nodes that come back to a list do it no harm: nobody
+// takes one alone.
 template <typename Node>
 void put_first(std::atomic<Node*>& list, Node& node, Node* Node::*next) {
   Node* first = list.load(std::memory_order_relaxed);
@@ -112,8 +113,8 @@ template <typename Node>
   return list.load(std::memory_order_seq_cst) == nullptr;
 }
 
-// The same protocol where the sleepers are counted: they enter and look again, who publishes asks whether anybody is in.
-// A word that is published for them is written by raise and read by observe_raised.
+// The same protocol where the sleepers are counted: they enter and look again, who publishes asks whether anybody is
+// in. A word that is published for them is written by raise and read by observe_raised.
 struct alignas(kCacheLine) SleeperCount {
   std::atomic<uint32_t> count{0};
 };
@@ -131,8 +132,8 @@ template <typename T>
   return word.load(std::memory_order_seq_cst);
 }
 
-// A count to which several threads add; returns the number of the added one. Everything but the count itself is ordered by
-// what comes after it.
+// A count to which several threads add; returns the number of the added one. Everything but the count itself is
+// ordered by what comes after it.
 inline uint64_t count_one(std::atomic<uint64_t>& count) { return count.fetch_add(1, std::memory_order_seq_cst) + 1; }
 
 // A flag that is set once, by any thread.

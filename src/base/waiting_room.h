@@ -1,5 +1,5 @@
-// Where threads wait for what another thread raises. Who raises pays one load unless somebody waits; only then is there a
-// lock.
+// Where threads wait for what another thread raises. Who raises pays one load unless somebody waits; only then is
+// there a lock.
 #pragma once
 
 #include <condition_variable>
@@ -11,7 +11,8 @@ namespace ronde {
 
 class WaitingRoom {
  public:
-  // Any thread. condition: looks at words with observe_raised; true: go on. No limit: for waits that are the user's own.
+  // Any thread. condition: looks at words with observe_raised; true: go on. No limit: for waits that are the user's
+  // own.
   template <typename Condition>
   void wait_until(Condition condition) {
     if (condition()) return;

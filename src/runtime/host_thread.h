@@ -1,4 +1,5 @@
-// The thread on which users' functions run, one after another, so that they delay other functions at most, never operations.
+// The thread on which users' functions run, one after another, so that they delay other functions at most, never
+// operations.
 #pragma once
 
 #include <functional>

@@ -55,7 +55,8 @@ void Stream::note_error(const Status& status) {
 
 Status Event::record(Stream& stream) {
   auto record = std::make_shared<EventRecord>();
-  // Others see the record only when it is on its way to the worker: so whoever waits comes after it, and there are no cycles.
+  // Others see the record only when it is on its way to the worker: so whoever waits comes after it, and there are no
+  // cycles.
   const std::scoped_lock lock(mutex_);
   RONDE_TRY(worker_.put(stream, StreamEntry::Record{record}));
   last_ = std::move(record);

@@ -22,12 +22,13 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // What comes later waits until the last record of the event, as of now, is reached. Its streams are of the same worker.
+  // What comes later waits until the last record of the event, as of now, is reached. Its streams are of the same
+  // worker.
   Status wait_for(Event& event);
   // Calls the function on a thread of the library, in stream order; it does not throw.
   Status call(HostFunction function);
-  // Waits until all that was put on it so far has ended; returns the first error not yet returned. rondeInvalidUsage, without
-  // a wait: the caller is a function that a stream runs.
+  // Waits until all that was put on it so far has ended; returns the first error not yet returned. rondeInvalidUsage,
+  // without a wait: the caller is a function that a stream runs.
   Status synchronize();
   // Ok: nothing is left; rondeInProgress: something is. Else an error as above.
   Status query();

@@ -11,7 +11,8 @@
 namespace ronde {
 namespace {
 
-// How many entries begin before those in progress are looked after again: what is alone ends as it begins, and may take long.
+// How many entries begin before those in progress are looked after again: what is alone ends as it begins, and may
+// take long.
 constexpr int kStartsAtOnce = 16;
 
 }  // namespace
@@ -121,7 +122,8 @@ void Worker::take_in(StreamEntry& entry) {
   if (is_next(entry)) ready_.push_back(entry);
 }
 
-// Its turn has come: it is the first of its stream and of its communicator. Asked once when it becomes the first of either.
+// Its turn has come: it is the first of its stream and of its communicator. Asked once when it becomes the first of
+// either.
 bool Worker::is_next(StreamEntry& entry) {
   if (entry.stream->entries_.first() != &entry) return false;
   const auto* operation = entry.operation();

@@ -1,9 +1,9 @@
-// The worker thread of a process: runs what is put on host streams. An operation runs when it is the first of its stream
-// and all earlier ones of its communicator have ended; all that can run progress together.
+// The worker thread of a process: runs what is put on host streams. An operation runs when it is the first of its
+// stream and all earlier ones of its communicator have ended; all that can run progress together.
 //
-// Threads that put something on streams meet in one list without a lock, the inbox; all else belongs to the worker's thread.
-// Its order is one for all: whatever an entry waits for (its stream, its communicator, a record) came in before it, so that
-// entries of a process never wait for each other in a circle.
+// Threads that put something on streams meet in one list without a lock, the inbox; all else belongs to the worker's
+// thread. Its order is one for all: whatever an entry waits for (its stream, its communicator, a record) came in
+// before it, so that entries of a process never wait for each other in a circle.
 #pragma once
 
 #include <atomic>
@@ -34,10 +34,11 @@ class Worker final : private Interruption {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Any thread, but calls for one communicator one at a time. Starts the thread at first use. On an error nothing is queued.
+  // Any thread, but calls for one communicator one at a time. Starts the thread at first use. On an error nothing is
+  // queued.
   Status enqueue(Stream& stream, Communicator& communicator, OperationArgs args);
-  // Waits until all queued operations of the communicator have ended. rondeInvalidUsage, without a wait: there are some, and
-  // the caller is a function that a stream runs.
+  // Waits until all queued operations of the communicator have ended. rondeInvalidUsage, without a wait: there are
+  // some, and the caller is a function that a stream runs.
   Status wait_for(Communicator& communicator);
   // rondeInvalidUsage: the caller is a function that a stream runs.
   [[nodiscard]] Status check_may_wait() const;
