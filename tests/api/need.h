@@ -1,6 +1,5 @@
 /* What must hold in a C test, or it ends with the library's last error. */
-#ifndef RONDE_TESTS_API_NEED_H_
-#define RONDE_TESTS_API_NEED_H_
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,5 +13,3 @@
       exit(1);                                                                             \
     }                                                                                      \
   } while (0)
-
-#endif /* RONDE_TESTS_API_NEED_H_ */
