@@ -12,6 +12,8 @@ namespace {
 constexpr int kSleepCapMs = 100;
 // A sleep that ended by its cap just when somebody published: how long the ring may still be on its way.
 constexpr int kRingInFlightMs = 10;
+// Of a thread that has nothing to drive.
+constexpr WaitPolicy kIdlePolicy{200, 100};
 
 void count_lost_wakeup() { lost_wakeups().fetch_add(1, std::memory_order_relaxed); }
 
@@ -215,7 +217,10 @@ void run_all_to_end(std::span<Waiter> waiters) { drive(waiters, nullptr, false);
 void run_until_one_ends(std::span<Waiter> waiters, Interruption* interruption) { drive(waiters, interruption, true); }
 
 void sleep_until(Interruption& interruption) {
+  // What comes at once costs who hands it in no system call then.
+  Patience patience(kIdlePolicy);
   while (!interruption.pending()) {
+    if (patience.look_again()) continue;
     interruption.doorbell().announce(kWaitsForAny);
     if (!interruption.pending()) interruption.doorbell().sleep(-1);
     interruption.doorbell().withdraw();
