@@ -120,7 +120,7 @@ TEST_CASE("a host function may put more on streams; waits are refused in it") {
   Stream own(worker), other(worker), held(worker);
   Event event(worker), own_event(worker);
   gate.close(held);
-  int in = 6, out = 0;
+  int in = 6, out = 0, more = 0;
   const OperationArgs args{&in, &out, 1, rondeInt32, rondeSum};
   std::vector<rondeResult_t> results;
   REQUIRE(own.call([&](const Status&) {
@@ -129,17 +129,19 @@ TEST_CASE("a host function may put more on streams; waits are refused in it") {
                           other.wait_for(event).code(), other.query().code()};
                results.push_back(worker.enqueue(held, world[0], args).code());  // behind the gate
                results.push_back(worker.wait_for(world[0]).code());
-               results.push_back(own.call([&](const Status&) { out += 100; }).code());
+               results.push_back(own.call([&](const Status&) { ++more; }).code());
              })
               .ok());
   CHECK(own_event.record(own).ok());
-  CHECK(own_event.synchronize().ok());  // the functions's own calls are on their way by now
+  CHECK(own_event.synchronize().ok());  // the function's own calls are on their way by now
   gate.open();
   CHECK(own.synchronize().ok());
   CHECK(other.synchronize().ok());
   CHECK(held.synchronize().ok());
   const rondeResult_t no = rondeInvalidUsage;
   REQUIRE(results.size() == 11);
+  CHECK(out == 6);
+  CHECK(more == 1);
   const rondeResult_t query = results[7];
   CHECK((query == rondeSuccess || query == rondeInProgress));
   results[7] = rondeSuccess;
