@@ -375,29 +375,86 @@ RONDE_API rondeResult_t rondeCommGetTraffic(rondeComm_t comm, rondeTraffic_t* tr
 /* ---- Streams ---------------------------------------------------------------------------------------------------- */
 
 /* An in-order queue of operations on host memory. One worker thread of the process runs the operations of all streams.
- * Operations of one communicator run in the order of their calls, whatever stream they name. A stream may be used by
- * several threads; their calls are taken in some order. Only handles of rondeStreamCreate are streams here, no
- * cudaStream_t. */
+ * Operations of one communicator run in the order of their calls, whatever stream they name. Putting something on a
+ * stream never waits, not even for other threads that do so. A stream may be used by several threads; their calls are
+ * taken in some order. Only handles of rondeStreamCreate are streams here, no cudaStream_t.
+ * stream NULL is an error (rondeInvalidArgument) for all functions of this part but rondeStreamDestroy, and so is a
+ * handle that is none; whatever puts something on a stream can return rondeSystemError (no memory, no thread). */
 RONDE_API rondeResult_t rondeStreamCreate(rondeStream_t* stream);
 
 /* Waits until everything that was put on the stream so far has ended. Returns the first error of those operations that
- * was not returned yet, once. */
+ * was not returned yet, once. rondeInvalidUsage: the caller is a host function, see below. */
 RONDE_API rondeResult_t rondeStreamSynchronize(rondeStream_t stream);
 
 /* rondeSuccess: nothing is left to do. rondeInProgress: something is. Otherwise an error as above. Never blocks. */
 RONDE_API rondeResult_t rondeStreamQuery(rondeStream_t stream);
 
-/* Synchronizes and frees the stream. NULL is allowed and does nothing. */
+/* Synchronizes and frees the stream; no other thread may use it any more. NULL is allowed and does nothing.
+ * rondeInvalidUsage, and nothing is freed: the open group of this thread holds calls on it, or the caller is a host
+ * function. */
 RONDE_API rondeResult_t rondeStreamDestroy(rondeStream_t stream);
+
+/* A moment in a stream, for which other streams and threads can wait. Opaque. Any thread, several at a time. */
+typedef struct rondeEvent* rondeEvent_t;
+
+RONDE_API rondeResult_t rondeEventCreate(rondeEvent_t* event);
+
+/* Frees the event at once; no other thread may use it any more. Streams that wait for it go on waiting for the moment
+ * that was recorded. NULL is allowed and does nothing. */
+RONDE_API rondeResult_t rondeEventDestroy(rondeEvent_t event);
+
+/* Records the moment at which everything that was put on the stream so far has ended, well or not. An event can be
+ * recorded any number of times, in any stream; the last one counts, for what is called after it: who waits already
+ * waits for the moment as it was then.
+ * rondeInvalidUsage: the open group of this thread holds calls on the stream, which would come after the record (the
+ * same for rondeStreamWaitEvent and rondeLaunchHostFunc; on other streams these act at once, inside a group, too). */
+RONDE_API rondeResult_t rondeEventRecord(rondeEvent_t event, rondeStream_t stream);
+
+/* What is put on the stream from now on waits until the last record of the event, as of this call, is reached. Does not
+ * block, neither the caller nor other streams. An event that was never recorded counts as reached.
+ * Errors do not come along: work that waits for an event begins also where the work before the record has failed, whose
+ * error is that of its own stream and communicator.
+ * Streams of a process cannot wait for each other in a circle, as every record comes before those who wait for it. But
+ * the ranks of a communicator can: an event adds to the order in which a rank can begin its operations, and two ranks
+ * whose orders contradict each other wait for ever (or until RONDE_LATE_TIMEOUT). */
+RONDE_API rondeResult_t rondeStreamWaitEvent(rondeStream_t stream, rondeEvent_t event);
+
+/* rondeSuccess: the last record is reached, or there was none. rondeInProgress: not yet. Never blocks. */
+RONDE_API rondeResult_t rondeEventQuery(rondeEvent_t event);
+
+/* Waits until the last record, as of this call, is reached. Success, also where the work before it has failed.
+ * rondeInvalidUsage: the caller is a host function. */
+RONDE_API rondeResult_t rondeEventSynchronize(rondeEvent_t event);
+
+/* A host function. status: the first error of the operations on its stream between the host function of that stream
+ * before it and this one, rondeSuccess if there was none; its text is that of rondeGetLastError(NULL) then.
+ * Synchronizing and querying a stream neither take this error nor lose theirs by it. */
+typedef void (*rondeHostFn_t)(rondeResult_t status, void* user);
+
+/* Calls fn(status, user) once everything that was put on the stream so far has ended, well or not; what is put on it
+ * later waits until fn has returned. Other streams go on meanwhile: host functions run on a thread of the library of
+ * their own, one at a time for the whole process, with all signals blocked. One that waits for another one waits for
+ * ever. Every function is called exactly once, unless the process ends before: then those that have not begun are not
+ * called, and one that runs is waited for 1 s at most. It must not throw.
+ *
+ * Of the library it may call only what never waits: rondeGetLastError, rondeGetErrorString, rondeGetVersion,
+ * rondeStreamQuery, rondeEventQuery, rondeCommGetAsyncError, rondeCommGetFailedRanks, rondeCommAbort, rondeCommRevoke,
+ * and what puts something on a stream: rondeEventRecord, rondeStreamWaitEvent, rondeLaunchHostFunc, and collectives
+ * that name a stream, if no other thread uses their communicator. Waits for streams, events and queued operations are
+ * refused there (rondeInvalidUsage); other calls may stop all host functions of the process.
+ * rondeInvalidArgument: fn is NULL. rondeInvalidUsage: as rondeEventRecord. */
+RONDE_API rondeResult_t rondeLaunchHostFunc(rondeStream_t stream, rondeHostFn_t fn, void* user);
 
 /* ---- Groups ----------------------------------------------------------------------------------------------------- */
 
 /* Between start and end, calls of this thread are only recorded; they return at once, with argument errors only. The
  * end starts them all. Groups nest; only the outermost end acts. All operations with stream NULL progress together and
  * have ended when rondeGroupEnd returns; those with a stream are queued on it: ranks of one thread that need each other
- * must then be on different streams, as a stream ends one operation before it starts the next. Grouping must be equal
- * on all ranks. A wrong argument inside a group makes rondeGroupEnd return that error, and nothing of the group is
- * started. Communicators and streams that the open group names cannot be finalized or destroyed (rondeInvalidUsage). */
+ * must then be on different streams, as a stream ends one operation before it starts the next. Events and host
+ * functions are not recorded: they act at once, and are refused for a stream on which the group holds calls. Grouping
+ * must be equal on all ranks. A wrong argument inside a group makes rondeGroupEnd return that error, and nothing of
+ * the group is started. Communicators and streams that the open group names cannot be finalized or destroyed
+ * (rondeInvalidUsage). */
 RONDE_API rondeResult_t rondeGroupStart(void);
 RONDE_API rondeResult_t rondeGroupEnd(void);
 

@@ -14,7 +14,7 @@ Status start_call(OperationArgs args, rondeComm_t comm, rondeStream_t stream) {
   }
   if (stream != nullptr) return process().worker().enqueue(stream->stream, communicator, std::move(args));
   const Communicator::Queue& queue = communicator.queue();
-  if (queue.issued != queue.ended) process().worker().wait_for(communicator);
+  if (queue.issued != queue.ended) RONDE_TRY(process().worker().wait_for(communicator));
   return communicator.run(args);
 }
 

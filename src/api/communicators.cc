@@ -135,7 +135,7 @@ Status shrink(rondeComm_t comm, const int* ranks, int count, rondeComm_t* new_co
   }
   RONDE_ASSIGN(const Predecessor before, parent.begin_succession());
   if (flags == RONDE_SHRINK_ABORT) parent.revoke();
-  process().worker().wait_for(parent);
+  RONDE_TRY(process().worker().wait_for(parent));
   return start(new_comm, config, &parent, options,
                [before, without](CommunicatorOptions made, const RendezvousOptions& meeting, Deadline deadline) {
                  return make_successor(process(), before, without, std::move(made), meeting, deadline);
@@ -209,7 +209,7 @@ rondeResult_t rondeCommFinalize(rondeComm_t comm) {
   return guarded([&]() -> Status {
     RONDE_TRY(check_ready(comm, "rondeCommFinalize"));
     RONDE_TRY(ronde::api::check_not_in_group(*comm->communicator, "rondeCommFinalize"));
-    ronde::api::process().worker().wait_for(*comm->communicator);
+    RONDE_TRY(ronde::api::process().worker().wait_for(*comm->communicator));
     return comm->communicator->finalize();
   });
 }
@@ -220,7 +220,7 @@ rondeResult_t rondeCommDestroy(rondeComm_t comm) {
     RONDE_TRY(check_comm(comm, "rondeCommDestroy"));
     if (comm->ready().ok()) {
       RONDE_TRY(ronde::api::check_not_in_group(*comm->communicator, "rondeCommDestroy"));
-      ronde::api::process().worker().wait_for(*comm->communicator);
+      RONDE_TRY(ronde::api::process().worker().wait_for(*comm->communicator));
     }
     delete comm;
     return {};

@@ -89,4 +89,11 @@ Status check_stream(rondeStream_t stream, const char* function) {
   return {rondeInvalidArgument, fmt::format("{}: stream is not a stream (was it destroyed?)", function)};
 }
 
+Status check_event(rondeEvent_t event, const char* function) {
+  RONDE_TRY(not_null(event, function, "event"));
+  RONDE_TRY(check_not_forked(function));
+  if (event->magic == rondeEvent::kMagic) return {};
+  return {rondeInvalidArgument, fmt::format("{}: event is not an event (was it destroyed?)", function)};
+}
+
 }  // namespace ronde::api

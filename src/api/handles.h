@@ -43,6 +43,14 @@ struct rondeStream {
   ~rondeStream() { magic = 0; }
 };
 
+struct rondeEvent {
+  static constexpr unsigned kMagic = 0x45766e74;
+  explicit rondeEvent(ronde::Worker& worker) : event(worker) {}
+  unsigned magic = kMagic;
+  ronde::Event event;
+  ~rondeEvent() { magic = 0; }
+};
+
 namespace ronde::api {
 
 // Made at the first call that needs it, ended when the library is unloaded or the process exits.
@@ -74,5 +82,6 @@ Status check_comm(rondeComm_t comm, const char* function);
 // The same, and the communicator is ready; rondeInProgress, or why its start has failed, if it is not.
 Status check_ready(rondeComm_t comm, const char* function);
 Status check_stream(rondeStream_t stream, const char* function);  // NULL is an error here
+Status check_event(rondeEvent_t event, const char* function);
 
 }  // namespace ronde::api

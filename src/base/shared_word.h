@@ -93,6 +93,49 @@ inline void withdraw_sleep(SleepWord& word) { word.waits_for.store(kAwake, std::
   return word.waits_for.load(std::memory_order_seq_cst) != kAwake;
 }
 
+// A list to which several threads add and from which one takes everything at once. The links are plain data of the
+// nodes. put_first is a publish, for the sake of sleepers, too. Nodes that come back to a list do it no harm: nobody
+// takes one alone.
+template <typename Node>
+void put_first(std::atomic<Node*>& list, Node& node, Node* Node::*next) {
+  Node* first = list.load(std::memory_order_relaxed);
+  do {
+    node.*next = first;
+  } while (!list.compare_exchange_weak(first, &node, std::memory_order_seq_cst, std::memory_order_relaxed));
+}
+// The last that was put comes first.
+template <typename Node>
+[[nodiscard]] Node* take_all(std::atomic<Node*>& list) {
+  return list.exchange(nullptr, std::memory_order_seq_cst);
+}
+template <typename Node>
+[[nodiscard]] bool is_empty(const std::atomic<Node*>& list) {
+  return list.load(std::memory_order_seq_cst) == nullptr;
+}
+
+// The same protocol where the sleepers are counted: they enter and look again, who publishes asks whether anybody is
+// in. A word that is published for them is written by raise and read by observe_raised.
+struct alignas(kCacheLine) SleeperCount {
+  std::atomic<uint32_t> count{0};
+};
+inline void enter_sleep(SleeperCount& sleepers) { sleepers.count.fetch_add(1, std::memory_order_seq_cst); }
+inline void leave_sleep(SleeperCount& sleepers) { sleepers.count.fetch_sub(1, std::memory_order_relaxed); }
+[[nodiscard]] inline bool anybody_sleeps(const SleeperCount& sleepers) {
+  return sleepers.count.load(std::memory_order_seq_cst) != 0;
+}
+template <typename T>
+void raise(std::atomic<T>& word, T value) {
+  word.store(value, std::memory_order_seq_cst);
+}
+template <typename T>
+[[nodiscard]] T observe_raised(const std::atomic<T>& word) {
+  return word.load(std::memory_order_seq_cst);
+}
+
+// A count to which several threads add; returns the number of the added one. Everything but the count itself is
+// ordered by what comes after it.
+inline uint64_t count_one(std::atomic<uint64_t>& count) { return count.fetch_add(1, std::memory_order_seq_cst) + 1; }
+
 // A flag that is set once, by any thread.
 class OnceFlag {
  public:

@@ -12,6 +12,8 @@ namespace {
 constexpr int kSleepCapMs = 100;
 // A sleep that ended by its cap just when somebody published: how long the ring may still be on its way.
 constexpr int kRingInFlightMs = 10;
+// Of a thread that has nothing to drive.
+constexpr WaitPolicy kIdlePolicy{200, 100};
 
 void count_lost_wakeup() { lost_wakeups().fetch_add(1, std::memory_order_relaxed); }
 
@@ -81,30 +83,30 @@ Pass advance_all(std::span<Waiter> waiters) {
   return pass;
 }
 
-// Sleeps on all doorbells and on wake_fd. True: something rang.
-bool sleep_on_all(std::span<const Waiter> waiters, int wake_fd, std::vector<pollfd>& fds, int timeout_ms) {
+bool is_pending(const Interruption* interruption) { return interruption != nullptr && interruption->pending(); }
+
+// Sleeps on all doorbells. True: something rang.
+bool sleep_on_all(std::span<const Waiter> waiters, Interruption* interruption, std::vector<pollfd>& fds,
+                  int timeout_ms) {
   fds.clear();
   for (const Waiter& waiter : waiters) {
     if (!waiter.done) fds.push_back({waiter.doorbell->poll_fd(), POLLIN, 0});
   }
-  if (wake_fd >= 0) fds.push_back({wake_fd, POLLIN, 0});
+  if (interruption != nullptr) fds.push_back({interruption->doorbell().poll_fd(), POLLIN, 0});
   const bool rang = ::poll(fds.data(), fds.size(), timeout_ms) != 0;
   for (const Waiter& waiter : waiters) {
     if (!waiter.done) waiter.doorbell->drain();
   }
+  if (interruption != nullptr) interruption->doorbell().drain();
   return rang;
 }
 
 // Waits for a ring that may be on its way, to tasks that have ended by now, too.
-bool ring_comes(std::span<const Waiter> waiters, std::vector<pollfd>& fds) {
+bool ring_comes(std::span<const Waiter> waiters, Interruption* interruption, std::vector<pollfd>& fds) {
   fds.clear();
   for (const Waiter& waiter : waiters) fds.push_back({waiter.doorbell->poll_fd(), POLLIN, 0});
+  if (interruption != nullptr) fds.push_back({interruption->doorbell().poll_fd(), POLLIN, 0});
   return ::poll(fds.data(), fds.size(), kRingInFlightMs) != 0;
-}
-
-bool readable(int fd) {
-  pollfd one{fd, POLLIN, 0};
-  return fd >= 0 && ::poll(&one, 1, 0) > 0;
 }
 
 WaitPolicy calmest(std::span<const Waiter> waiters) {
@@ -116,26 +118,33 @@ WaitPolicy calmest(std::span<const Waiter> waiters) {
   return policy;
 }
 
-void withdraw_all(std::span<const Waiter> waiters) {
-  for (const Waiter& waiter : waiters) waiter.doorbell->withdraw();
-}
-
-// Announces, looks again, sleeps if there is still nothing. Returns what the last look found.
-Pass sleep_once(std::span<Waiter> waiters, int wake_fd, Stall& stall, std::vector<pollfd>& fds) {
+void announce_all(std::span<const Waiter> waiters, Interruption* interruption) {
   for (const Waiter& waiter : waiters) {
     if (!waiter.done) waiter.doorbell->announce_too(waiter.task->waits_for());
   }
+  if (interruption != nullptr) interruption->doorbell().announce(kWaitsForAny);
+}
+
+void withdraw_all(std::span<const Waiter> waiters, Interruption* interruption) {
+  for (const Waiter& waiter : waiters) waiter.doorbell->withdraw();
+  if (interruption != nullptr) interruption->doorbell().withdraw();
+}
+
+// Announces, looks again, sleeps if there is still nothing. Returns what the last look found.
+Pass sleep_once(std::span<Waiter> waiters, Interruption* interruption, Stall& stall, std::vector<pollfd>& fds) {
+  announce_all(waiters, interruption);
   Pass pass = advance_all(waiters);
-  if (pass.moved) {
-    withdraw_all(waiters);
+  if (pass.moved || is_pending(interruption)) {
+    withdraw_all(waiters, interruption);
     return pass;
   }
-  const bool rang = sleep_on_all(waiters, wake_fd, fds, kSleepCapMs);
-  if (rang) withdraw_all(waiters);
+  const bool rang = sleep_on_all(waiters, interruption, fds, kSleepCapMs);
+  if (rang) withdraw_all(waiters, interruption);
   pass = advance_all(waiters);
   if (!rang) {  // still announced: whoever published before this look has rung, or is about to
-    if (pass.moved && !ring_comes(waiters, fds)) count_lost_wakeup();
-    withdraw_all(waiters);
+    const bool news = pass.moved || is_pending(interruption);
+    if (news && !ring_comes(waiters, interruption, fds)) count_lost_wakeup();
+    withdraw_all(waiters, interruption);
   }
   if (pass.moved) return pass;
   const Time now = Clock::now();
@@ -145,18 +154,20 @@ Pass sleep_once(std::span<Waiter> waiters, int wake_fd, Stall& stall, std::vecto
   return pass;
 }
 
-void drive(std::span<Waiter> waiters, int wake_fd, bool until_one_ends) {
+void drive(std::span<Waiter> waiters, Interruption* interruption, bool until_one_ends) {
   std::vector<pollfd> fds;
   Patience patience(calmest(waiters));
   Stall stall;
   for (;;) {
     Pass pass = advance_all(waiters);
-    if (!pass.moved && pass.open && !patience.look_again()) pass = sleep_once(waiters, wake_fd, stall, fds);
+    if (!pass.moved && pass.open && !is_pending(interruption) && !patience.look_again()) {
+      pass = sleep_once(waiters, interruption, stall, fds);
+    }
     if (pass.moved) {
       patience.reset();
       stall.reset();
     }
-    if (!pass.open || (until_one_ends && (pass.ended || (!pass.moved && readable(wake_fd))))) return;
+    if (!pass.open || (until_one_ends && (pass.ended || is_pending(interruption)))) return;
   }
 }
 
@@ -201,8 +212,19 @@ void run_to_end(Waiter waiter) {
   }
 }
 
-void run_all_to_end(std::span<Waiter> waiters) { drive(waiters, -1, false); }
+void run_all_to_end(std::span<Waiter> waiters) { drive(waiters, nullptr, false); }
 
-void run_until_one_ends(std::span<Waiter> waiters, int wake_fd) { drive(waiters, wake_fd, true); }
+void run_until_one_ends(std::span<Waiter> waiters, Interruption* interruption) { drive(waiters, interruption, true); }
+
+void sleep_until(Interruption& interruption) {
+  // What comes at once costs who hands it in no system call then.
+  Patience patience(kIdlePolicy);
+  while (!interruption.pending()) {
+    if (patience.look_again()) continue;
+    interruption.doorbell().announce(kWaitsForAny);
+    if (!interruption.pending()) interruption.doorbell().sleep(-1);
+    interruption.doorbell().withdraw();
+  }
+}
 
 }  // namespace ronde

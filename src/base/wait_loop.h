@@ -43,6 +43,18 @@ struct Waiter {
   bool done = false;
 };
 
+// Something that ends a wait besides the tasks: what other threads hand to the one that drives them.
+class Interruption {
+ public:
+  // A look at memory, by the driving thread; also the last one before a sleep. Who makes it true then wakes the
+  // doorbell.
+  [[nodiscard]] virtual bool pending() const = 0;
+  [[nodiscard]] virtual Doorbell& doorbell() = 0;
+
+ protected:
+  ~Interruption() = default;
+};
+
 // Sleeps that ended by their cap of 100 ms although there was work: lost wake-ups. 0 unless the library has a fault.
 std::atomic<uint64_t>& lost_wakeups();
 
@@ -52,7 +64,11 @@ void run_to_end(Waiter waiter);
 // Drives several until all are done.
 void run_all_to_end(std::span<Waiter> waiters);
 
-// Drives those that are not done until at least one of them is, or `wake_fd` (a descriptor, -1 for none) is readable.
-void run_until_one_ends(std::span<Waiter> waiters, int wake_fd);
+// Drives those that are not done until at least one of them is, or the interruption (null: there is none) is pending;
+// each is advanced at least once.
+void run_until_one_ends(std::span<Waiter> waiters, Interruption* interruption);
+
+// For a thread that has nothing to drive: sleeps, without a limit, until the interruption is pending.
+void sleep_until(Interruption& interruption);
 
 }  // namespace ronde

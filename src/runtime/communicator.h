@@ -21,6 +21,7 @@
 #include "runtime/link_task.h"
 #include "runtime/operation.h"
 #include "runtime/pair_links.h"
+#include "runtime/stream_entry.h"
 #include "runtime/successor.h"
 #include "runtime/window_task.h"
 
@@ -113,10 +114,11 @@ class Communicator {
   // By the thread that drives the communicator.
   PairLinks& pairs() { return pairs_; }
 
-  // Places of queued operations among those of this communicator; kept by the worker.
+  // Operations that were put on streams; kept by the worker.
   struct Queue {
     std::atomic<uint64_t> issued{0};
-    std::atomic<uint64_t> ended{0};
+    alignas(kCacheLine) std::atomic<uint64_t> ended{0};
+    EntryList<&StreamEntry::next_of_communicator> entries;  // of its thread: what it has taken in and not ended
   };
   Queue& queue() { return queue_; }
 

@@ -32,7 +32,7 @@ Status drive_lanes(std::vector<Lane>& lanes) {
   while (!open.empty()) {
     std::vector<Waiter> waiters;
     for (const Lane* lane : open) waiters.push_back(lane->current.waiter);
-    run_until_one_ends(waiters, -1);
+    run_until_one_ends(waiters, nullptr);
     std::vector<Lane*> still_open;
     for (size_t i = 0; i < open.size(); ++i) {
       Lane& lane = *open[i];
@@ -77,7 +77,7 @@ Status run_group(const std::vector<GroupCall>& calls, Worker& worker) {
     }
   }
   std::vector<Lane> lanes = lanes_of(calls);
-  for (const Lane& lane : lanes) worker.wait_for(*lane.communicator);
+  for (const Lane& lane : lanes) RONDE_TRY(worker.wait_for(*lane.communicator));
   Status first_error = drive_lanes(lanes);
   for (const GroupCall* call : later) {
     const Status queued = worker.enqueue(*call->stream, *call->communicator, call->args);

@@ -1,150 +1,211 @@
 #include "runtime/worker.h"
 
 #include <fmt/format.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <system_error>
+#include <utility>
 
 #include "base/block_signals.h"
 #include "runtime/communicator.h"
 
 namespace ronde {
+namespace {
 
-// ---- Stream --------------------------------------------------------------------------------------------------------
+// How many entries begin before those in progress are looked after again: what is alone ends as it begins, and may
+// take long.
+constexpr int kStartsAtOnce = 16;
 
-Status Stream::take_error() {
-  const Status error = error_;
-  error_ = Status();
-  return error;
-}
+}  // namespace
 
-Status Stream::synchronize() {
-  std::unique_lock lock(worker_.mutex_);
-  worker_.changed_.wait(lock, [this] { return entries_.empty(); });
-  return take_error();
-}
+// ---- All threads ---------------------------------------------------------------------------------------------------
 
-Status Stream::query() {
-  const std::scoped_lock lock(worker_.mutex_);
-  if (!entries_.empty()) return {rondeInProgress, "operations of the stream have not ended yet"};
-  return take_error();
-}
-
-// ---- Worker --------------------------------------------------------------------------------------------------------
-
-struct Worker::Running {
-  Stream* stream;
-  Communicator::Started operation;
-};
+Worker::Worker() : host_([this](StreamEntry& entry) { hand_in(entry); }) {}
 
 Worker::~Worker() {
-  {
-    const std::scoped_lock lock(mutex_);
-    stop_ = true;
-    if (wake_.valid()) ::eventfd_write(wake_.get(), 1);
-  }
-  changed_.notify_all();
+  raise(stop_, true);
+  if (started_.is_set()) doorbell_->wake();
   if (thread_.joinable()) thread_.join();
+  host_.stop();
+  for (StreamEntry* entry = take_all(inbox_); entry != nullptr;) {
+    StreamEntry* next = entry->next;
+    const auto* function = std::get_if<StreamEntry::Function>(&entry->what);
+    const bool in_stream = function != nullptr && function->returned;
+    if (!in_stream) delete entry;
+    entry = next;
+  }
 }
 
-Status Worker::enqueue(Stream& stream, Communicator& communicator, const OperationArgs& args) {
-  const std::scoped_lock lock(mutex_);
-  RONDE_TRY(start_thread());
-  if (stream.entries_.empty()) busy_.push_back(&stream);
-  stream.entries_.push_back({&communicator, communicator.queue().issued++, args});
-  ::eventfd_write(wake_.get(), 1);
-  changed_.notify_all();
+Status Worker::enqueue(Stream& stream, Communicator& communicator, OperationArgs args) {
+  return put(stream, StreamEntry::Operation{&communicator, std::move(args)});
+}
+
+Status Worker::wait_for(Communicator& communicator) {
+  const Communicator::Queue& queue = communicator.queue();
+  const uint64_t so_far = observe_raised(queue.issued);
+  if (observe_raised(queue.ended) == so_far) return {};
+  RONDE_TRY(check_may_wait());
+  room_.wait_until([&queue, so_far] { return observe_raised(queue.ended) >= so_far; });
   return {};
 }
 
+Status Worker::check_may_wait() const {
+  if (!host_.is_calling_thread()) return {};
+  return {rondeInvalidUsage,
+          "a function of rondeLaunchHostFunc must not wait for a stream, an event or queued operations: its own stream "
+          "waits for it"};
+}
+
+Status Worker::put(Stream& stream, decltype(StreamEntry::what) what) {
+  if (!started_.is_set()) RONDE_TRY(start_thread());
+  auto entry = std::make_unique<StreamEntry>();
+  entry->stream = &stream;
+  entry->what = std::move(what);
+  count_one(stream.issued_);
+  if (const auto* operation = entry->operation()) count_one(operation->communicator->queue().issued);
+  hand_in(*entry.release());
+  return {};
+}
+
+void Worker::hand_in(StreamEntry& entry) {
+  put_first(inbox_, entry, &StreamEntry::next);
+  doorbell_->wake();
+}
+
 Status Worker::start_thread() {
-  if (thread_.joinable()) return {};
-  wake_ = Fd::make([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
-  if (!wake_.valid()) return system_error("cannot make an eventfd", errno);
+  const std::scoped_lock lock(start_mutex_);
+  if (started_.is_set()) return {};
+  RONDE_ASSIGN(doorbell_, Doorbell::create(&sleep_word_));
   try {
     const BlockAllSignals block;
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error& error) {
     return {rondeSystemError, fmt::format("cannot start the thread of the streams: {}", error.what())};
   }
+  started_.set();
   return {};
 }
 
-void Worker::wait_for(Communicator& communicator) {
-  Communicator::Queue& queue = communicator.queue();
-  if (queue.ended == queue.issued) return;
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return queue.ended == queue.issued; });
-}
+// ---- The worker's thread -------------------------------------------------------------------------------------------
+
+bool Worker::pending() const { return !is_empty(inbox_) || !ready_.empty() || observe_raised(stop_); }
 
 void Worker::run() {
-  std::list<Running> running;
-  for (;;) {
-    {
-      std::unique_lock lock(mutex_);
-      if (running.empty()) changed_.wait(lock, [this] { return stop_ || !busy_.empty(); });
-      if (stop_) return;
-      eventfd_t count = 0;
-      ::eventfd_read(wake_.get(), &count);
-      start_ready(running, lock);
+  while (!observe_raised(stop_)) {
+    take_in();
+    start_ready();
+    if (!waiters_.empty()) {
+      run_until_one_ends(waiters_, this);
+      retire();
+    } else {
+      sleep_until(*this);
     }
-    std::vector<Waiter> waiters;
-    for (Running& one : running) waiters.push_back(one.operation.waiter);
-    if (!waiters.empty()) run_until_one_ends(waiters, wake_.get());
-    auto waiter = waiters.begin();
-    for (Running& one : running) one.operation.waiter = *waiter++;
-    retire(running);
+  }
+  running_.clear();  // before what the tasks refer to can go
+}
+
+void Worker::take_in() {
+  StreamEntry* in_order = nullptr;
+  for (StreamEntry* entry = take_all(inbox_); entry != nullptr;) {
+    StreamEntry* next = std::exchange(entry->next, in_order);
+    in_order = std::exchange(entry, next);
+  }
+  while (in_order != nullptr) take_in(*std::exchange(in_order, in_order->next));
+}
+
+void Worker::take_in(StreamEntry& entry) {
+  if (const auto* function = std::get_if<StreamEntry::Function>(&entry.what); function && function->returned) {
+    end(entry, {});
+    return;
+  }
+  entry.stream->entries_.push_back(entry);
+  if (const auto* operation = entry.operation()) operation->communicator->queue().entries.push_back(entry);
+  if (is_next(entry)) ready_.push_back(entry);
+}
+
+// Its turn has come: it is the first of its stream and of its communicator. Asked once when it becomes the first of
+// either.
+bool Worker::is_next(StreamEntry& entry) {
+  if (entry.stream->entries_.first() != &entry) return false;
+  const auto* operation = entry.operation();
+  return operation == nullptr || operation->communicator->queue().entries.first() == &entry;
+}
+
+void Worker::start_ready() {
+  for (int i = 0; i < kStartsAtOnce && !ready_.empty(); ++i) start(ready_.pop_front());
+}
+
+void Worker::start(StreamEntry& entry) {
+  if (const auto* record = std::get_if<StreamEntry::Record>(&entry.what)) {
+    reach(*record->record);
+    end(entry, {});
+  } else if (const auto* wait = std::get_if<StreamEntry::Wait>(&entry.what)) {
+    if (observe_raised(wait->record->reached)) {
+      end(entry, {});
+    } else {
+      wait->record->waiting.push_back(entry);
+    }
+  } else if (auto* function = std::get_if<StreamEntry::Function>(&entry.what)) {
+    function->status = std::exchange(entry.stream->since_function_, Status());
+    function->returned = true;
+    host_.run(entry);
+  } else {
+    start_operation(entry);
   }
 }
 
-// Starts the first operation of each stream whose turn it is in its communicator, until there is none. One that is alone
-// ends in start(), which may take long: others may go on with their streams meanwhile.
-void Worker::start_ready(std::list<Running>& running, std::unique_lock<std::mutex>& lock) {
-  for (bool started = true; started;) {
-    started = false;
-    for (size_t i = 0; i < busy_.size(); ++i) {
-      Stream& stream = *busy_[i];
-      const Stream::Entry& entry = stream.entries_.front();
-      if (stream.running_ || entry.place != entry.communicator->queue().ended) continue;
-      lock.unlock();
-      Communicator::Started operation = entry.communicator->start(entry.args);
-      lock.lock();
-      started = true;
-      if (operation.task != nullptr) {
-        stream.running_ = true;
-        running.push_back({&stream, std::move(operation)});
-      } else {
-        end_entry(stream, operation.status);
-        break;  // busy_ may have changed
-      }
-    }
+void Worker::start_operation(StreamEntry& entry) {
+  const auto& [communicator, args] = *entry.operation();
+  Communicator::Started started = communicator->start(args);
+  if (started.task == nullptr) {
+    end(entry, started.status);
+    return;
   }
+  waiters_.push_back(started.waiter);
+  running_.push_back({&entry, std::move(started.task)});
 }
 
-void Worker::retire(std::list<Running>& running) {
-  const std::scoped_lock lock(mutex_);
-  for (auto one = running.begin(); one != running.end();) {
-    if (!one->operation.waiter.done) {
-      ++one;
+void Worker::reach(EventRecord& record) {
+  raise(record.reached, true);
+  while (!record.waiting.empty()) ready_.push_back(record.waiting.pop_front());
+}
+
+void Worker::retire() {
+  for (size_t i = 0; i < running_.size();) {
+    if (!waiters_[i].done) {
+      ++i;
       continue;
     }
-    const Status status = one->operation.task->status();
-    Stream& stream = *one->stream;
-    one = running.erase(one);  // the task goes before anybody can free what it refers to
-    end_entry(stream, status);
+    StreamEntry& entry = *running_[i].entry;
+    const Status status = running_[i].task->status();
+    running_[i] = std::move(running_.back());  // the task goes before the user can free what it refers to
+    waiters_[i] = waiters_.back();
+    running_.pop_back();
+    waiters_.pop_back();
+    end(entry, status);
   }
 }
 
-void Worker::end_entry(Stream& stream, const Status& status) {
-  stream.running_ = false;
-  if (!status.ok() && stream.error_.ok()) stream.error_ = status;
-  stream.entries_.front().communicator->queue().ended++;
+// As soon as the counts are raised the user may free stream, communicator and buffers: all else comes before.
+void Worker::end(StreamEntry& entry, const Status& status) {
+  Stream& stream = *entry.stream;
+  const auto* operation = entry.operation();
+  Communicator::Queue* queue = operation != nullptr ? &operation->communicator->queue() : nullptr;
+  if (!status.ok()) stream.note_error(status);
   stream.entries_.pop_front();
-  if (stream.entries_.empty()) std::erase(busy_, &stream);
-  changed_.notify_all();
+  StreamEntry* next = stream.entries_.first();
+  StreamEntry* next_of_communicator = nullptr;
+  if (queue != nullptr) {
+    queue->entries.pop_front();
+    next_of_communicator = queue->entries.first();
+  }
+  if (next != nullptr && is_next(*next)) ready_.push_back(*next);
+  if (next_of_communicator != nullptr && next_of_communicator != next && is_next(*next_of_communicator))
+    ready_.push_back(*next_of_communicator);
+  delete &entry;
+  // The stream's first: who has waited for the communicator finds its streams done, too.
+  raise(stream.ended_, observe_raised(stream.ended_) + 1);
+  if (queue != nullptr) raise(queue->ended, observe_raised(queue->ended) + 1);
+  room_.tell();
 }
 
 }  // namespace ronde

@@ -1,80 +1,89 @@
-// The worker thread of a process: runs the operations of host streams. An operation runs when it is the first of its
+// The worker thread of a process: runs what is put on host streams. An operation runs when it is the first of its
 // stream and all earlier ones of its communicator have ended; all that can run progress together.
+//
+// Threads that put something on streams meet in one list without a lock, the inbox; all else belongs to the worker's
+// thread. Its order is one for all: whatever an entry waits for (its stream, its communicator, a record) came in
+// before it, so that entries of a process never wait for each other in a circle.
 #pragma once
 
-#include <condition_variable>
-#include <deque>
-#include <list>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <variant>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/doorbell.h"
 #include "base/status.h"
-#include "runtime/operation.h"
+#include "base/wait_loop.h"
+#include "base/waiting_room.h"
+#include "runtime/host_thread.h"
+#include "runtime/operation_task.h"
+#include "runtime/stream.h"
+#include "runtime/stream_entry.h"
 
 namespace ronde {
 
 class Communicator;
-class Worker;
 
-// An in-order queue of operations. Any thread; freed after synchronize().
-class Stream {
+class Worker final : private Interruption {
  public:
-  explicit Stream(Worker& worker) : worker_(worker) {}
-
-  // Waits until all operations so far have ended; returns the first error not yet returned.
-  Status synchronize();
-  // Ok: nothing is left; rondeInProgress: something is.
-  Status query();
-
- private:
-  friend class Worker;
-  struct Entry {
-    Communicator* communicator;
-    uint64_t place;  // among the queued operations of its communicator
-    OperationArgs args;
-  };
-
-  Status take_error();
-
-  // Guarded by the worker's mutex.
-  Worker& worker_;
-  std::deque<Entry> entries_;  // the first may be running
-  bool running_ = false;
-  Status error_;
-};
-
-class Worker {
- public:
-  Worker() = default;
-  // Stops the thread; operations that have not ended are given up.
+  Worker();
+  // Stops the thread; what has not ended is given up.
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Any thread, but calls for one communicator one at a time. Starts the thread at first use.
-  Status enqueue(Stream& stream, Communicator& communicator, const OperationArgs& args);
-  // Waits until all queued operations of the communicator have ended.
-  void wait_for(Communicator& communicator);
+  // Any thread, but calls for one communicator one at a time. Starts the thread at first use. On an error nothing is
+  // queued.
+  Status enqueue(Stream& stream, Communicator& communicator, OperationArgs args);
+  // Waits until all queued operations of the communicator have ended. rondeInvalidUsage, without a wait: there are
+  // some, and the caller is a function that a stream runs.
+  Status wait_for(Communicator& communicator);
+  // rondeInvalidUsage: the caller is a function that a stream runs.
+  [[nodiscard]] Status check_may_wait() const;
 
  private:
+  friend class Event;
   friend class Stream;
-  struct Running;
+  struct Running {
+    StreamEntry* entry;
+    std::unique_ptr<OperationTask> task;
+  };
 
+  // For all threads.
+  Status put(Stream& stream, decltype(StreamEntry::what) what);
   Status start_thread();
-  void run();
-  void start_ready(std::list<Running>& running, std::unique_lock<std::mutex>& lock);
-  void retire(std::list<Running>& running);
-  void end_entry(Stream& stream, const Status& status);
+  Status start_host_thread() { return host_.start(); }
+  void hand_in(StreamEntry& entry);
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<Stream*> busy_;  // streams with entries
-  bool stop_ = false;
-  Fd wake_;  // an eventfd
+  // For the worker's thread.
+  [[nodiscard]] bool pending() const override;
+  [[nodiscard]] Doorbell& doorbell() override { return *doorbell_; }
+  void run();
+  void take_in();
+  void take_in(StreamEntry& entry);
+  void start_ready();
+  void start(StreamEntry& entry);
+  void start_operation(StreamEntry& entry);
+  void reach(EventRecord& record);
+  void retire();
+  [[nodiscard]] static bool is_next(StreamEntry& entry);
+  void end(StreamEntry& entry, const Status& status);
+
+  alignas(kCacheLine) std::atomic<StreamEntry*> inbox_{nullptr};
+  SleepWord sleep_word_;
+  OnceFlag started_;
+  std::unique_ptr<Doorbell> doorbell_;  // there once it has started
+  std::atomic<bool> stop_{false};
+  WaitingRoom room_;
+  std::mutex start_mutex_;
   std::thread thread_;
+  HostThread host_;
+  // The worker's thread only.
+  EntryList<&StreamEntry::next> ready_;  // whose turn it is
+  std::vector<Running> running_;
+  std::vector<Waiter> waiters_;  // of running_, in its order
 };
 
 }  // namespace ronde

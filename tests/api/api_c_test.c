@@ -6,15 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "api/need.h"
 #include "ronde/ronde.h"
 
-#define NEED(condition)                                                                    \
-  do {                                                                                     \
-    if (!(condition)) {                                                                    \
-      fprintf(stderr, "line %d: %s: %s\n", __LINE__, #condition, rondeGetLastError(NULL)); \
-      exit(1);                                                                             \
-    }                                                                                      \
-  } while (0)
+/* api_c_streams.c */
+void test_streams(void);
+void count_call(rondeResult_t status, void* user);
 
 enum { kRanks = 2, kCount = 1000 };
 
@@ -302,8 +299,10 @@ int __lsan_is_turned_off(void) { return in_child; }
 static void test_fork(void) {
   rondeComm_t comm;
   rondeStream_t stream;
+  rondeEvent_t event;
   float value = 2;
   NEED(rondeCommInitAll(&comm, 1, NULL) == rondeSuccess);
+  NEED(rondeEventCreate(&event) == rondeSuccess);
   NEED(rondeStreamCreate(&stream) == rondeSuccess);
   NEED(rondeAllReduce(&value, &value, 1, rondeFloat, rondeSum, comm, stream) == rondeSuccess);
   NEED(rondeStreamSynchronize(stream) == rondeSuccess);
@@ -321,11 +320,15 @@ static void test_fork(void) {
     NEED(rondeCommInitRank(&comm, 1, id, 0) == rondeInvalidUsage);
     NEED(rondeCommInitAll(&comm, 1, NULL) == rondeInvalidUsage);
     NEED(rondeStreamCreate(&stream) == rondeInvalidUsage);
+    NEED(rondeLaunchHostFunc(stream, count_call, &messages) == rondeInvalidUsage);
+    NEED(rondeEventRecord(event, stream) == rondeInvalidUsage);
+    NEED(rondeEventCreate(&event) == rondeInvalidUsage);
     exit(0);
   }
   int status = -1;
   NEED(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
   NEED(rondeAllReduce(&value, &value, 1, rondeFloat, rondeSum, comm, stream) == rondeSuccess);
+  NEED(rondeEventDestroy(event) == rondeSuccess);
   NEED(rondeStreamDestroy(stream) == rondeSuccess);
   NEED(rondeCommDestroy(comm) == rondeSuccess);
 }
@@ -336,6 +339,7 @@ int main(void) {
   test_fork();
   test_one_rank();
   test_two_ranks();
+  test_streams();
   test_group_init_and_abort();
   test_shrink();
   test_made_in_group();

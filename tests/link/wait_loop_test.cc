@@ -204,40 +204,73 @@ TEST_CASE("work that is found by the cap of a sleep is counted if no ring is on 
   lost_wakeups() = lost_before;
 }
 
-TEST_CASE("tasks are driven until one ends or the descriptor is readable") {
+namespace {
+
+// Pending as soon as a counter has moved.
+struct Counted final : Interruption {
+  explicit Counted(Rank& from) : rank(from) {}
+  [[nodiscard]] bool pending() const override { return observe(rank.counter.value) != 0; }
+  [[nodiscard]] Doorbell& doorbell() override { return *rank.doorbell; }
+  Rank& rank;
+};
+
+// A thread that makes it pending while the caller sleeps, and rings.
+std::thread interrupt_sleeper(Rank& rank) {
+  return std::thread([&rank] {
+    while (!is_sleeping(rank.sleep)) std::this_thread::yield();
+    publish(rank.counter.value, 1);
+    rank.doorbell->wake();
+  });
+}
+
+}  // namespace
+
+TEST_CASE("tasks are driven until one ends or an interruption is pending") {
   const Watchdog watchdog("run_until_one_ends", Milliseconds(30'000));
-  const Fd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  const uint64_t lost_before = lost_wakeups();
   Rank own[2];
+  Rank other;
+  Counted interruption(other);
   SharedCounter counters[2];
   Await first(counters[0], 1, 1);
   Await second(counters[1], 1, 1);
   Waiter waiters[] = {{&first, own[0].doorbell.get(), kSleepAtOnce, false},
                       {&second, own[1].doorbell.get(), kSleepAtOnce, false}};
 
-  std::thread waker([&] {
-    sleep_ms(20);
-    ::eventfd_write(wake.get(), 1);
-  });
-  run_until_one_ends(waiters, wake.get());
-  waker.join();
+  std::thread interrupter = interrupt_sleeper(other);
+  run_until_one_ends(waiters, &interruption);
+  interrupter.join();
   CHECK_FALSE(waiters[0].done);
   CHECK_FALSE(waiters[1].done);
+  run_until_one_ends(waiters, &interruption);  // still pending: one look at each
+  CHECK_FALSE(waiters[0].done);
 
-  eventfd_t count = 0;
-  REQUIRE(::eventfd_read(wake.get(), &count) == 0);
+  publish(other.counter.value, 0);
   std::thread publisher([&] {
-    sleep_ms(20);
+    while (!is_sleeping(own[1].sleep)) std::this_thread::yield();
     publish(counters[1].value, 1);
     ringer_to(own[1], 1).ring();
   });
-  run_until_one_ends(waiters, wake.get());
+  run_until_one_ends(waiters, &interruption);
   publisher.join();
   CHECK_FALSE(waiters[0].done);
   CHECK(waiters[1].done);
 
   publish(counters[0].value, 1);
-  run_until_one_ends(waiters, -1);
+  run_until_one_ends(waiters, nullptr);
   CHECK(waiters[0].done);
+  CHECK(lost_wakeups() == lost_before);
+}
+
+TEST_CASE("who has nothing to drive sleeps until it is interrupted") {
+  const Watchdog watchdog("sleep_until", Milliseconds(30'000));
+  Rank rank;
+  Counted interruption(rank);
+  std::thread interrupter = interrupt_sleeper(rank);
+  sleep_until(interruption);
+  interrupter.join();
+  CHECK(interruption.pending());
+  sleep_until(interruption);
 }
 
 TEST_CASE("patience is asked while nothing moves, and can end a task") {

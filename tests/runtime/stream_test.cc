@@ -4,20 +4,9 @@
 #include <thread>
 
 #include "runtime/all_reduce_model.h"
-#include "runtime/worker.h"
+#include "runtime/stream_world.h"
 
 namespace ronde::testing {
-namespace {
-
-WorldOptions world_of(int nranks, const std::string& transport) {
-  WorldOptions options;
-  options.nranks = nranks;
-  options.settings = {{"RONDE_TRANSPORT", transport}};
-  return options;
-}
-
-}  // namespace
-
 TEST_CASE("operations of one communicator run in call order, whatever stream they name") {
   for (const std::string transport : {"inproc", "shm", "tcp"}) {
     CAPTURE(transport);
@@ -88,7 +77,7 @@ TEST_CASE("what comes after an operation that cannot end yet ends beside it") {
     return worker.enqueue(streams[i], comm, {values[i].data(), values[i].data(), 100, rondeFloat32, rondeSum});
   };
   REQUIRE(enqueue(0, late[0]).ok());
-  std::this_thread::sleep_for(Milliseconds(20));  // the worker sleeps in it
+  wait_until_begun(worker);
   REQUIRE(enqueue(1, alone[0]).ok());
   CHECK(streams[1].synchronize().ok());
   REQUIRE(enqueue(2, both[0]).ok());
@@ -115,7 +104,7 @@ TEST_CASE("query tells what is in progress, synchronize waits for it") {
   };
   CHECK(streams[0].query().ok());
   REQUIRE(enqueue(0).ok());
-  std::this_thread::sleep_for(Milliseconds(20));
+  wait_until_begun(worker);
   CHECK(streams[0].query().code() == rondeInProgress);
   REQUIRE(enqueue(1).ok());
   CHECK(streams[0].synchronize().ok());
@@ -134,7 +123,7 @@ TEST_CASE("a call without a stream waits for what is queued") {
     Stream stream(worker);
     const OperationArgs args{values.data(), values.data(), 5000, rondeFloat32, rondeSum};
     for (int i = 0; i < 3; ++i) RONDE_TRY(worker.enqueue(stream, comm, args));
-    worker.wait_for(comm);
+    RONDE_TRY(worker.wait_for(comm));
     RONDE_TRY(comm.run(args));
     if (values != std::vector<float>(5000, 16)) return {rondeInternalError, "not in call order"};
     return stream.query();
@@ -153,13 +142,30 @@ TEST_CASE("an error of a stream is returned once, and what follows it ends, too"
   for (int i = 0; i < 3; ++i) {
     REQUIRE(worker.enqueue(stream, world[0], {values.data(), values.data(), 100, rondeFloat32, rondeSum}).ok());
   }
-  std::this_thread::sleep_for(Milliseconds(20));
+  wait_until_begun(worker);
   world[0].abort();
   CHECK(stream.synchronize().code() == rondeAborted);
   CHECK(stream.synchronize().ok());
   CHECK(stream.query().ok());
   REQUIRE(worker.enqueue(stream, world[0], {values.data(), values.data(), 100, rondeFloat32, rondeSum}).ok());
   CHECK(stream.synchronize().code() == rondeAborted);
+}
+
+TEST_CASE("an abort ends what is queued, on all streams, and what others queue meanwhile") {
+  World world(world_of(2, "inproc"));
+  REQUIRE(first_failure(world.made()).ok());
+  Worker& worker = world.process().worker();
+  std::vector<float> values(100, 1);
+  const OperationArgs args{values.data(), values.data(), 100, rondeFloat32, rondeSum};
+  Stream streams[3] = {Stream(worker), Stream(worker), Stream(worker)};
+  for (int i = 0; i < 60; ++i) REQUIRE(worker.enqueue(streams[i % 3], world[0], args).ok());
+  wait_until_begun(worker);
+  std::thread aborter([&] { world[0].abort(); });
+  for (int i = 0; i < 60; ++i) REQUIRE(worker.enqueue(streams[i % 3], world[0], args).ok());
+  REQUIRE(worker.wait_for(world[0]).ok());
+  for (Stream& stream : streams) CHECK(stream.query().code() == rondeAborted);
+  aborter.join();
+  CHECK(world[1].run(args).code() == rondeRemoteError);
 }
 
 TEST_CASE("a worker that ends gives up what has not ended") {
@@ -169,7 +175,7 @@ TEST_CASE("a worker that ends gives up what has not ended") {
   auto worker = std::make_unique<Worker>();
   Stream stream(*worker);
   REQUIRE(worker->enqueue(stream, world[0], {values.data(), values.data(), 100, rondeFloat32, rondeSum}).ok());
-  std::this_thread::sleep_for(Milliseconds(20));
+  wait_until_begun(*worker);
   worker.reset();
 }
 
