@@ -31,8 +31,7 @@ void bench_record(benchmark::State& state) {
   const OperationArgs args = some_call();
   uint32_t sequence = 0;
   for (auto _ : state) {
-    log.begin(args, ++sequence, 7, plan::Algorithm::one_shot);
-    log.end(sequence, {});
+    CallLog::end(log.begin(args, ++sequence, 7, plan::Algorithm::one_shot), {});
   }
 }
 

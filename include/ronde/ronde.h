@@ -545,6 +545,34 @@ RONDE_API rondeResult_t rondeScatterV(const void* sendbuff, const size_t* sendco
 /* Ends on no rank before all have begun it. */
 RONDE_API rondeResult_t rondeBarrier(rondeComm_t comm, rondeStream_t stream);
 
+/* ---- Reductions of the program's own ---------------------------------------------------------------------------- */
+
+/* Where a scalar lies. rondeScalarDevice (device memory, read when the operation runs) comes with the CUDA path. */
+typedef enum {
+  rondeScalarDevice = 0,
+  rondeScalarHostImmediate = 1, /* host memory, read before the call returns */
+  rondeMaxScalarResidence = 0x7fffffff
+} rondeScalarResidence_t;
+
+/* Makes a reduction for this communicator: the sum of the inputs, each multiplied before by the scalar of the rank that gives
+ * it, an element of datatype. Ranks may have different scalars; each makes its own. For operations on that datatype only.
+ * Integers are multiplied modulo 2^bits, 8- and 16-bit floats in float32; where other ranks read the product it is rounded to
+ * datatype first.
+ * Errors: rondeInvalidArgument (NULL, no such type or residence, a scalar in device memory). */
+RONDE_API rondeResult_t rondeRedOpCreatePreMulSum(rondeRedOp_t* op, const void* scalar, rondeDataType_t datatype,
+                                                  rondeScalarResidence_t residence, rondeComm_t comm);
+
+/* Makes a reduction by a function of the program, see rondeReduceFunction_t; user is passed to it. commutative 0: inputs are
+ * combined in the order of ranks, which is slower between nodes (reduce and reduce-scatter: at most 256 ranks there). All ranks
+ * must make the same reduction, which the library cannot check. For operations on any datatype.
+ * Errors: rondeInvalidArgument (NULL). */
+RONDE_API rondeResult_t rondeRedOpCreate(rondeRedOp_t* op, rondeReduceFunction_t function, int commutative, void* user,
+                                         rondeComm_t comm);
+
+/* Forgets a reduction that was made on comm; operations that were called before may still use it. Goes with comm otherwise.
+ * Errors: rondeInvalidArgument (it was not made on comm, or is gone). */
+RONDE_API rondeResult_t rondeRedOpDestroy(rondeRedOp_t op, rondeComm_t comm);
+
 /* ---- Messages between two ranks --------------------------------------------------------------------------------- */
 
 /* Sends count elements to rank peer, which must receive as many bytes with a call of its own; messages between two ranks are

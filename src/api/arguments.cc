@@ -33,8 +33,9 @@ Status check_reduction(const char* function, const OperationArgs& args) {
                                               type_name(args.type))};
   }
   if (!is_built_in_op(args.op))
-    return {rondeInvalidArgument, fmt::format("{}: op {} is not one of rondeRedOp_t", function,
-                                              static_cast<int>(args.op))};
+    return {rondeInvalidArgument, fmt::format("{}: op {} is not one of rondeRedOp_t, and was not made on this "
+                                              "communicator",
+                                              function, static_cast<int>(args.op))};
   if (reduction_fits(args.type, args.op)) return {};
   return {rondeInvalidArgument,
           fmt::format("{}: {} is for integer types, not for {}", function, op_name(args.op), type_name(args.type))};

@@ -9,9 +9,17 @@
 namespace ronde::api {
 namespace {
 
+// A handle of a reduction that the program has made is replaced by that.
+void name_created(OperationArgs& args, Communicator& communicator) {
+  if (is_built_in_op(args.op)) return;
+  args.created = communicator.reductions().find(args.op);
+  if (args.created != nullptr) args.op = args.created->is_user_defined() ? kUserDefined : kPreMulSum;
+}
+
 Status start(const char* function, OperationArgs args, rondeComm_t comm, rondeStream_t stream) {
   if (stream != nullptr) RONDE_TRY(check_stream(stream, function));
-  const Communicator& communicator = *comm->communicator;
+  Communicator& communicator = *comm->communicator;
+  if (schedule::reduces(args.what)) name_created(args, communicator);
   RONDE_TRY(check_arguments(function, args, communicator.rank(), communicator.nranks()));
   return start_call(std::move(args), comm, stream);
 }

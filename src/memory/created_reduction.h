@@ -20,6 +20,8 @@ class CreatedReduction {
   // PreMulSum fits the type of its scalar. A user's function is told the type, so it fits all.
   [[nodiscard]] bool fits(DataType type) const;
 
+  [[nodiscard]] bool is_user_defined() const { return std::holds_alternative<UserDefined>(kind_); }
+
   // For an operation on a type that fits. float32_partials: not followed by a user-defined one.
   [[nodiscard]] Reduction of(DataType type, bool float32_partials) const;
 

@@ -89,6 +89,12 @@ RecordedRank read_area(const Area& area, size_t operations, Time now) {
     if (!operation) break;
     rank.operations.push_back(*operation);
   }
+  const auto messages = read_operation(area.messages, observe_unwatched(area.messages.sequence), now);
+  const bool is_last = messages && (rank.operations.empty() || messages->begun > rank.operations.front().begun);
+  if (is_last && operations > 0) {
+    if (rank.operations.size() == operations) rank.operations.pop_back();
+    rank.operations.insert(rank.operations.begin(), *messages);
+  }
   return rank;
 }
 

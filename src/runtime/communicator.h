@@ -21,6 +21,7 @@
 #include "runtime/link_task.h"
 #include "runtime/operation.h"
 #include "runtime/pair_links.h"
+#include "runtime/reduction_table.h"
 #include "runtime/stream_entry.h"
 #include "runtime/successor.h"
 #include "runtime/window_task.h"
@@ -111,6 +112,7 @@ class Communicator {
   [[nodiscard]] const CommunicatorOptions& options() const { return parts_.options; }
 
   [[nodiscard]] std::vector<TransportTraffic> traffic() const;
+  ReductionTable& reductions() { return reductions_; }
   // By the thread that drives the communicator.
   PairLinks& pairs() { return pairs_; }
 
@@ -142,6 +144,7 @@ class Communicator {
   ExchangeRoom exchange_;
   uint32_t next_sequence_;      // of collectives
   uint32_t next_messages_ = 1;  // of groups of messages, on this rank
+  ReductionTable reductions_;
   bool reproducible_ = false;
   bool float32_partials_ = false;
   std::vector<std::byte> packing_;  // several buffers that travel as one

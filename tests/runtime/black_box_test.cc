@@ -56,9 +56,8 @@ TEST_CASE("who holds the file reads what the ranks did, the last operation first
   CHECK(shared.read().ranks.at(0).operations.empty());
   LifeLog(area).enter(Phase::working);
   CHECK(describe_activity(shared.read().ranks.at(0), Clock::now()) == "before its first operation");
-  log.begin(floats(100), 10, 1, plan::Algorithm::ring);
-  log.end(10, OperationState::ended);
-  log.begin(floats(200), 11, 2, plan::Algorithm::two_shot);
+  CallLog::end(log.begin(floats(100), 10, 1, plan::Algorithm::ring), OperationState::ended);
+  black_box::OperationRecord& record = log.begin(floats(200), 11, 2, plan::Algorithm::two_shot);
 
   BlackBoxRecording recording = shared.read();
   CHECK(recording.pid == static_cast<uint32_t>(getpid()));
@@ -78,14 +77,47 @@ TEST_CASE("who holds the file reads what the ranks did, the last operation first
   const Time later = rank.operations[0].begun + Milliseconds(2500);
   CHECK(describe_activity(rank, later) == "in AllReduce (float32, max, 200 elements) number 11 by two_shot for 2.5 s");
 
-  log.note_wait(11, waits_for_rank(3), {3, 4});
+  CallLog::note_wait(record, waits_for_rank(3), {3, 4});
   const std::string waiting = describe_activity(shared.read(1).ranks.at(0), later);
   CHECK_THAT(waiting, Catch::EndsWith(" for 2.5 s, 75 % done, waits for rank 3"));
-  log.end(11, OperationState::failed);
+  CallLog::end(record, OperationState::failed);
   LifeLog(area).fail(Status(rondePeerLost, "rank 3 is gone"));
   recording = shared.read();
   CHECK(recording.ranks.at(0).failure == "rank 3 is gone");
   CHECK_THAT(describe_activity(recording.ranks[0], Clock::now()), Catch::Contains("number 11 by two_shot, failed 0.0"));
+}
+
+TEST_CASE("collectives of every kind, and messages, are told as they were called") {
+  SharedBox shared;
+  CallLog log(shared.box.area_for(1, 0, 4, ""), 0);
+  const auto told = [&](OperationArgs args) {
+    static uint32_t number = 0;
+    CallLog::end(log.begin(args, ++number, 1, plan::Algorithm::exchange), OperationState::ended);
+    return describe(shared.read().ranks.at(0).operations.at(0).args);
+  };
+  OperationArgs args = floats(7);
+  args.root = 3;
+  args.what = Collective::broadcast;
+  CHECK(told(args) == "Broadcast (float32, root 3, 7 elements)");
+  args.what = Collective::reduce;
+  args.op = rondeBitXor;
+  CHECK(told(args) == "Reduce (float32, bit_xor, root 3, 7 elements)");
+  args.op = kPreMulSum;
+  args.what = Collective::reduce_scatter;
+  CHECK(told(args) == "ReduceScatter (float32, pre_mul_sum, 7 elements a rank)");
+  args.uneven = true;
+  CHECK(told(args) == "ReduceScatterV (float32, pre_mul_sum, 7 elements in all)");
+  args.what = Collective::all_to_all;
+  CHECK(told(args) == "AlltoAllV (float32)");
+  args = {};
+  args.what = Collective::barrier;
+  CHECK(told(args) == "Barrier");
+  args.what = Collective::send_receive;
+  args.count = 4096;
+  args.root = 2;
+  args.messages_kind = MessagesKind::receive;
+  CHECK(told(args) == "Recv (4096 bytes from rank 2)");
+  CHECK(log.begun() == 6);  // messages are not numbered among collectives
 }
 
 TEST_CASE("what a rank does outside operations is told, and since when") {
@@ -108,8 +140,7 @@ TEST_CASE("what a rank does outside operations is told, and since when") {
   life.enter(Phase::working);
   CHECK(activity() == "said goodbye 1.5 s ago");
   CallLog log(area, 0);
-  log.begin(floats(1), 1, 1, plan::Algorithm::ring);
-  log.end(1, OperationState::failed);
+  CallLog::end(log.begin(floats(1), 1, 1, plan::Algorithm::ring), OperationState::failed);
   CHECK_THAT(activity(), Catch::StartsWith("said goodbye 1.5 s ago; of its operations the last one, AllReduce") &&
                              Catch::Contains("failed"));
 
@@ -123,8 +154,7 @@ TEST_CASE("what a rank does outside operations is told, and since when") {
 TEST_CASE("a wait that was noted long ago is none any more") {
   SharedBox shared;
   CallLog log(shared.box.area_for(1, 0, 2, ""), 0);
-  log.begin(floats(1), 1, 1, plan::Algorithm::ring);
-  log.note_wait(1, kWaitsForAny, {0, 0});
+  CallLog::note_wait(log.begin(floats(1), 1, 1, plan::Algorithm::ring), kWaitsForAny, {0, 0});
   CHECK(shared.read().ranks[0].operations[0].wait);
   const auto later = read_black_box(shared.file.get(), 1, Clock::now() + std::chrono::seconds(2));
   REQUIRE(later.ok());
@@ -136,8 +166,7 @@ TEST_CASE("the last operations are kept, also where numbers overflow") {
   const uint32_t first = 0xffffff80;
   CallLog log(shared.box.area_for(1, 0, 2, ""), first);
   for (uint32_t i = 1; i <= 1000; ++i) {
-    log.begin(floats(i), first + i, i, plan::Algorithm::ring);
-    log.end(first + i, OperationState::ended);
+    CallLog::end(log.begin(floats(i), first + i, i, plan::Algorithm::ring), OperationState::ended);
   }
   const auto operations = shared.read().ranks.at(0).operations;
   REQUIRE(operations.size() == black_box::kOperations);
