@@ -29,8 +29,8 @@ Status check_size(const char* function, rondeDataType_t type, size_t count, int 
 Status check_reduction(const char* function, const OperationArgs& args) {
   if (args.created != nullptr) {
     if (args.created->fits(args.type)) return {};
-    return {rondeInvalidArgument, fmt::format("{}: op was made for elements of another type, not for {}", function,
-                                              type_name(args.type))};
+    return {rondeInvalidArgument,
+            fmt::format("{}: op was made for elements of another type, not for {}", function, type_name(args.type))};
   }
   if (!is_built_in_op(args.op))
     return {rondeInvalidArgument, fmt::format("{}: op {} is not one of rondeRedOp_t, and was not made on this "

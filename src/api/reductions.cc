@@ -21,8 +21,8 @@ Status create_pre_mul_sum(rondeRedOp_t* op, const void* scalar, rondeDataType_t 
     return {rondeInvalidArgument, fmt::format("{}: residence {} is not one of rondeScalarResidence_t", kFunction,
                                               static_cast<int>(residence))};
   if (residence == rondeScalarDevice)
-    return {rondeInvalidArgument, fmt::format("{}: the communicator has host memory: use rondeScalarHostImmediate",
-                                              kFunction)};
+    return {rondeInvalidArgument,
+            fmt::format("{}: the communicator has host memory: use rondeScalarHostImmediate", kFunction)};
   *op = comm->communicator->reductions().add(CreatedReduction::pre_mul_sum(type, scalar));
   return {};
 }
@@ -38,8 +38,9 @@ Status create(rondeRedOp_t* op, rondeReduceFunction_t function, int commutative,
 Status destroy(rondeRedOp_t op, rondeComm_t comm) {
   RONDE_TRY(check_ready(comm, "rondeRedOpDestroy"));
   if (comm->communicator->reductions().remove(op)) return {};
-  return {rondeInvalidArgument, fmt::format("rondeRedOpDestroy: op {} was not made on this communicator, or was destroyed",
-                                            static_cast<int>(op))};
+  return {rondeInvalidArgument,
+          fmt::format("rondeRedOpDestroy: op {} was not made on this communicator, or was destroyed",
+                      static_cast<int>(op))};
 }
 
 }  // namespace
@@ -47,8 +48,7 @@ Status destroy(rondeRedOp_t op, rondeComm_t comm) {
 
 rondeResult_t rondeRedOpCreatePreMulSum(rondeRedOp_t* op, const void* scalar, rondeDataType_t datatype,
                                         rondeScalarResidence_t residence, rondeComm_t comm) {
-  return ronde::api::guarded(
-      [&] { return ronde::api::create_pre_mul_sum(op, scalar, datatype, residence, comm); });
+  return ronde::api::guarded([&] { return ronde::api::create_pre_mul_sum(op, scalar, datatype, residence, comm); });
 }
 
 rondeResult_t rondeRedOpCreate(rondeRedOp_t* op, rondeReduceFunction_t function, int commutative, void* user,

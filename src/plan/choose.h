@@ -51,7 +51,7 @@ struct Choice {
 // What is to be moved.
 struct Message {
   schedule::Collective what = schedule::Collective::all_reduce;
-  size_t bytes = 0;  // of the buffer (all-reduce, broadcast, reduce), else of the longest block
+  size_t bytes = 0;        // of the buffer (all-reduce, broadcast, reduce), else of the longest block
   size_t total_bytes = 0;  // of all blocks; else `bytes`
   bool ordered = false;    // inputs must be combined in the order of ranks
 };

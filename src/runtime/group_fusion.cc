@@ -41,7 +41,8 @@ std::vector<GroupCall> with_small_ones_fused(std::vector<GroupCall> calls) {
     const GroupCall& call = calls[i];
     if (!is_small(call.args) || call.communicator->nranks() == 1) continue;
     // The last one that fits: all ranks see the same calls in the same order.
-    const auto fits = std::find_if(bundles.rbegin(), bundles.rend(), [&](const Bundle& one) { return one.takes(call); });
+    const auto fits =
+        std::find_if(bundles.rbegin(), bundles.rend(), [&](const Bundle& one) { return one.takes(call); });
     if (fits != bundles.rend()) {
       fits->take(call);
       gone[i] = true;

@@ -14,9 +14,9 @@ OperationArgs messages_of(std::vector<PairMessage> messages) {
   args.type = rondeUint8;
   args.root = messages.front().peer;
   for (const PairMessage& message : messages) args.count += message.bytes;
-  args.messages_kind = messages.size() > 1          ? MessagesKind::several
-                      : messages.front().outgoing ? MessagesKind::send
-                                                  : MessagesKind::receive;
+  args.messages_kind = messages.size() > 1         ? MessagesKind::several
+                       : messages.front().outgoing ? MessagesKind::send
+                                                   : MessagesKind::receive;
   args.messages = std::make_shared<const std::vector<PairMessage>>(std::move(messages));
   return args;
 }
@@ -28,9 +28,10 @@ Status check_own_messages(const OperationArgs& args, int rank) {
     if (message.peer == rank) (message.outgoing ? sent : received).push_back(message.bytes);
   }
   if (sent.size() != received.size())
-    return {rondeInvalidUsage, fmt::format("rank {} sends {} messages to itself and receives {}: each rondeSend needs its "
-                                           "rondeRecv in the same group",
-                                           rank, sent.size(), received.size())};
+    return {rondeInvalidUsage,
+            fmt::format("rank {} sends {} messages to itself and receives {}: each rondeSend needs its "
+                        "rondeRecv in the same group",
+                        rank, sent.size(), received.size())};
   const auto [send, receive] = std::mismatch(sent.begin(), sent.end(), received.begin());
   if (send == sent.end()) return {};
   return {rondeInvalidUsage, fmt::format("rank {} sends {} bytes to itself and receives {}", rank, *send, *receive)};

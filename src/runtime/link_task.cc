@@ -36,8 +36,7 @@ Range even_chunk(const OperationArgs& args, int nranks, int chunk) {
 }
 
 size_t number_of_slices(const OperationArgs& args, const LinkSchedule& schedule, int nranks, size_t slice_count) {
-  const size_t longest =
-      cuts_evenly(args, schedule) ? even_chunk(args, nranks, 0).count : longest_block(args, nranks);
+  const size_t longest = cuts_evenly(args, schedule) ? even_chunk(args, nranks, 0).count : longest_block(args, nranks);
   return schedule::slice_rounds(longest, slice_count);
 }
 

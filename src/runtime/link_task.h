@@ -71,9 +71,9 @@ class LinkTask final : public OperationTask {
 
   // The current step on the current slice.
   schedule::LinkStep step_;
-  size_t count_ = 0;                    // elements of the slice
-  const std::byte* input_ = nullptr;    // where it lies in the send buffer
-  std::byte* output_ = nullptr;         // ... in the receive buffer; null: this rank does not end with it
+  size_t count_ = 0;                  // elements of the slice
+  const std::byte* input_ = nullptr;  // where it lies in the send buffer
+  std::byte* output_ = nullptr;       // ... in the receive buffer; null: this rank does not end with it
   Content receives_ = Content::input;
   Content sends_ = Content::input;
   Phase phase_ = Phase::receive;

@@ -55,10 +55,10 @@ struct OperationArgs {
   DataType type = rondeFloat32;
   RedOp op = rondeSum;
   Collective what = Collective::all_reduce;
-  int root = 0;         // only where has_root(what)
+  int root = 0;                                     // only where has_root(what)
   std::shared_ptr<const CreatedReduction> created;  // of kPreMulSum and kUserDefined
-  bool uneven = false;  // a v-variant: blocks of different sizes
-  std::shared_ptr<const UnevenBlocks> blocks;  // if uneven
+  bool uneven = false;                              // a v-variant: blocks of different sizes
+  std::shared_ptr<const UnevenBlocks> blocks;       // if uneven
 
   // Of an all-reduce: the buffers that stand in place of one, `count` elements in all.
   std::shared_ptr<const std::vector<Span>> spans;

@@ -22,10 +22,10 @@ UnpackedCall unpack_call(uint32_t what) {
   call.args.type = static_cast<DataType>(type & ~kUneven);
   call.args.uneven = (type & kUneven) != 0;
   call.args.what = static_cast<Collective>(what >> 24);
-  if (!is_numbered(call.args))
-    call.args.messages_kind = static_cast<MessagesKind>(std::min(what & 0xff, uint32_t{2}));
+  if (!is_numbered(call.args)) call.args.messages_kind = static_cast<MessagesKind>(std::min(what & 0xff, uint32_t{2}));
   const uint32_t algorithm = what >> 16 & 0xff;
-  if (algorithm <= static_cast<uint32_t>(plan::kLastAlgorithm)) call.algorithm = static_cast<plan::Algorithm>(algorithm);
+  if (algorithm <= static_cast<uint32_t>(plan::kLastAlgorithm))
+    call.algorithm = static_cast<plan::Algorithm>(algorithm);
   return call;
 }
 

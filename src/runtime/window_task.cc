@@ -117,7 +117,8 @@ void LineTask::combine() {
   reduce(reduction_, {sources.data(), nranks}, {&target, 1}, count);
   const size_t own = count * element_bytes(args().type);
   windows_.received += own * (nranks - 1);
-  windows_.sent += scatters ? all_blocks(args(), context().nranks) * element_bytes(args().type) - own : own * (nranks - 1);
+  windows_.sent +=
+      scatters ? all_blocks(args(), context().nranks) * element_bytes(args().type) - own : own * (nranks - 1);
 }
 
 void LineTask::gather() {
@@ -293,8 +294,8 @@ typename WindowTask<Schedule>::Part WindowTask<Schedule>::part_of(int rank) cons
             (block.output + slice.offset) * element_bytes_, alone ? 0 : static_cast<size_t>(rank) * stride};
   } else {
     const Part piece = whole_piece();
-    const Range part = schedule::even_part(piece.bytes / element_bytes_, context().nranks, rank,
-                                           kCacheLine / element_bytes_);
+    const Range part =
+        schedule::even_part(piece.bytes / element_bytes_, context().nranks, rank, kCacheLine / element_bytes_);
     const size_t offset = part.offset * element_bytes_;
     return {part.count * element_bytes_, piece.input + offset, piece.output + offset, offset};
   }

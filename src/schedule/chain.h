@@ -14,8 +14,7 @@ class ChainBroadcast {
   static constexpr bool kChunkPerRank = false;
   static constexpr bool kPartialsAreInputs = false;
 
-  ChainBroadcast(int n, int position, int root)
-      : n_(n), position_(position), distance_((position + n - root) % n) {}
+  ChainBroadcast(int n, int position, int root) : n_(n), position_(position), distance_((position + n - root) % n) {}
 
   [[nodiscard]] int steps() const { return 1; }
 

@@ -45,8 +45,7 @@ class Gather {
   [[nodiscard]] int steps() const { return position_ == root_ ? n_ : 1; }
 
   [[nodiscard]] LinkStep step(int number) const {
-    if (position_ != root_)
-      return {.chunk = position_, .to = {root_, 1}, .add_input = true, .sends_final = true};
+    if (position_ != root_) return {.chunk = position_, .to = {root_, 1}, .add_input = true, .sends_final = true};
     if (number == 0) return {.chunk = root_, .add_input = true, .keep = true};
     const int peer = (root_ + number) % n_;
     return {.chunk = peer, .from = {peer, 1}, .keep = true, .receives_final = true};

@@ -24,7 +24,8 @@ class OrderedChain {
     const Peers next{(position_ + 1) % n_, 1};
     const bool last = position_ == n_ - 1;
     if (number == 0) {
-      return {.from = position_ == 0 ? Peers{} : previous, .to = last ? Peers{} : next, .add_input = true, .keep = last};
+      return {
+          .from = position_ == 0 ? Peers{} : previous, .to = last ? Peers{} : next, .add_input = true, .keep = last};
     }
     if (last) return {.to = next, .from_output = true, .sends_final = true};
     const bool hands_on = position_ != n_ - 2;

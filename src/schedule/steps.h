@@ -50,10 +50,10 @@ enum class WindowParts : uint8_t { all, own, others };
 struct WindowStep {
   WindowAction action = WindowAction::publish;
   size_t piece = 0;
-  int peer = 0;                                // fetch: from whom
-  WindowParts parts = WindowParts::all;        // publish, combine
-  bool hand_out = false;                       // combine
-  bool as_published = false;                   // fetch
+  int peer = 0;                          // fetch: from whom
+  WindowParts parts = WindowParts::all;  // publish, combine
+  bool hand_out = false;                 // combine
+  bool as_published = false;             // fetch
 };
 
 }  // namespace ronde::schedule

@@ -89,7 +89,9 @@ template <typename Schedule>
 [[nodiscard]] WindowProgram window_program(int n, size_t pieces) {
   return {.positions = n,
           .pieces = pieces,
-          .meaning = [meaning = meaning_of(Schedule::kCollective, n, 0, true)](size_t) -> const Meaning& { return meaning; },
+          .meaning = [meaning = meaning_of(Schedule::kCollective, n, 0, true)](size_t) -> const Meaning& {
+            return meaning;
+          },
           .steps = [n, pieces](int position) { return Schedule(n, position, pieces).steps(); },
           .step = [n, pieces](int position, size_t number) { return Schedule(n, position, pieces).step(number); }};
 }

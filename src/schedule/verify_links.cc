@@ -239,7 +239,8 @@ void LinkMachine::add_own(int position, const LinkStep& step, Cell& own, Contrib
     value.add(own.output);
   }
   if (step.add_input) {
-    if (program_.meaning.final_value(step.chunk).times(position) == 0) fail_at(position, "adds an input it does not have");
+    if (program_.meaning.final_value(step.chunk).times(position) == 0)
+      fail_at(position, "adds an input it does not have");
     if (own.input_overwritten) fail_at(position, "reads its input after it was overwritten in place");
     own.input_read = positions_[count(position)].clock.time(position);
     value.add(Contributions::of(position));
@@ -350,7 +351,7 @@ void LinkMachine::check_output(int position, int chunk, size_t slice) {
   const Contributions wanted = program_.meaning.final_value(chunk);
   const int wrong = output.first_difference(wanted, n_);
   if (wrong == n_) return;
-  const char* const how = output.times(wrong) == 0    ? "missing"
+  const char* const how = output.times(wrong) == 0   ? "missing"
                           : wanted.times(wrong) == 0 ? "not wanted"
                                                      : "added twice";
   fail("position " + std::to_string(position) + " ends with chunk " + std::to_string(chunk) + " slice " +

@@ -220,7 +220,8 @@ void WindowMachine::keep(int position, const WindowStep& step) {
 }
 
 Contributions WindowMachine::own_input(int position, size_t piece, int part) {
-  if (program_.meaning(piece).final_value(part).times(position) == 0) fail_at(position, "reads an input that it does not have");
+  if (program_.meaning(piece).final_value(part).times(position) == 0)
+    fail_at(position, "reads an input that it does not have");
   if (input_overwritten(position, piece, part)) fail_at(position, "reads its input after it was overwritten in place");
   return Contributions::of(position);
 }

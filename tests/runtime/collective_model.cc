@@ -25,7 +25,9 @@ size_t end_of(const std::vector<schedule::Range>& blocks) {
   return end;
 }
 
-std::vector<std::byte> poisoned(size_t bytes) { return std::vector<std::byte>(bytes + 2 * kGuard + kCacheLine, kPoison); }
+std::vector<std::byte> poisoned(size_t bytes) {
+  return std::vector<std::byte>(bytes + 2 * kGuard + kCacheLine, kPoison);
+}
 
 size_t offset_in(const std::vector<std::byte>& memory, size_t misaligned) {
   const size_t past_line = reinterpret_cast<uintptr_t>(memory.data() + kGuard) % kCacheLine;
@@ -132,7 +134,7 @@ OperationArgs CollectiveBuffers::args() {
   OperationArgs args;
   args.send = (shares_memory_ ? output_ : input_).data() + input_at_;
   args.receive = output_.data() + output_at_;
-  args.count = call_.count;
+  args.count = call_.what == Collective::barrier ? 0 : call_.count;
   args.type = call_.type;
   args.op = call_.op;
   args.what = call_.what;
@@ -237,8 +239,8 @@ std::vector<CollectiveCall> mixed_collectives(int nranks, size_t turn, size_t la
   constexpr std::array kTypes = {rondeFloat32, rondeInt8, rondeBfloat16, rondeFloat64};
   constexpr std::array kOps = {rondeSum, rondeAvg, rondeMax};
   std::vector<CollectiveCall> calls;
-  for (const size_t count : {size_t{0}, size_t{1}, size_t{3}, size_t{14}, size_t{100}, size_t{5'000}, size_t{70'001},
-                             size_t{300'001}}) {
+  for (const size_t count :
+       {size_t{0}, size_t{1}, size_t{3}, size_t{14}, size_t{100}, size_t{5'000}, size_t{70'001}, size_t{300'001}}) {
     if (count > largest_count) continue;
     for (const Collective what : kKinds) {
       if (count > 70'001 && what == Collective::barrier) continue;

@@ -117,9 +117,9 @@ TEST_CASE("each collective moves the least that can be") {
   constexpr int kRanks = 4;
   for (const std::string transport : {"inproc", "tcp"}) {
     for (const size_t count : {size_t{3}, size_t{4'096}, size_t{100'000}}) {
-      for (const Collective what : {Collective::reduce_scatter, Collective::all_gather, Collective::all_to_all,
-                                    Collective::gather, Collective::scatter, Collective::broadcast,
-                                    Collective::reduce}) {
+      for (const Collective what :
+           {Collective::reduce_scatter, Collective::all_gather, Collective::all_to_all, Collective::gather,
+            Collective::scatter, Collective::broadcast, Collective::reduce}) {
         CAPTURE(transport, count, collective_name(what, false));
         WorldOptions options;
         options.nranks = kRanks;

@@ -57,8 +57,8 @@ TEST_CASE("what travels together: small ones of one type and reduction, up to a 
   const auto call = [&](size_t count, RedOp op) {
     return GroupCall{&world[0], nullptr, OperationArgs{data.data(), data.data(), count, rondeFloat32, op}};
   };
-  std::vector<GroupCall> calls = {call(10, rondeSum), call(1 << 20, rondeSum), call(20, rondeMax), call(0, rondeSum),
-                                  call(30, rondeSum), call(5, rondeMax)};
+  std::vector<GroupCall> calls = {call(10, rondeSum), call(1 << 20, rondeSum), call(20, rondeMax),
+                                  call(0, rondeSum),  call(30, rondeSum),      call(5, rondeMax)};
   calls = with_small_ones_fused(std::move(calls));
   REQUIRE(calls.size() == 3);
   CHECK(calls[0].args.count == 40);
@@ -79,7 +79,8 @@ TEST_CASE("a group of other sizes is another operation, even if the sum is the s
     args.spans = std::make_shared<const std::vector<Span>>(std::move(spans));
     return digest_of(args);
   };
-  CHECK(with({{nullptr, nullptr, 10}, {nullptr, nullptr, 20}}) != with({{nullptr, nullptr, 20}, {nullptr, nullptr, 10}}));
+  CHECK(with({{nullptr, nullptr, 10}, {nullptr, nullptr, 20}}) !=
+        with({{nullptr, nullptr, 20}, {nullptr, nullptr, 10}}));
   CHECK(with({{nullptr, nullptr, 10}, {nullptr, nullptr, 20}}) != digest_of(plain));
 }
 

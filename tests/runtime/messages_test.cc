@@ -141,12 +141,13 @@ TEST_CASE("a message of another size than expected is an error on both sides, wi
       World world(options);
       REQUIRE(first_failure(world.made()).ok());
       const Time begun = Clock::now();
-      const std::vector<Status> statuses = world.run([&, sent = sent, expected = expected](Communicator& comm) -> Status {
-        std::vector<std::byte> data(comm.rank() == 0 ? sent : expected);
-        if (comm.rank() == 0) return comm.run(messages_of({send_to(1, data)}));
-        if (comm.rank() == 1) return comm.run(messages_of({receive_from(0, data)}));
-        return {};
-      });
+      const std::vector<Status> statuses =
+          world.run([&, sent = sent, expected = expected](Communicator& comm) -> Status {
+            std::vector<std::byte> data(comm.rank() == 0 ? sent : expected);
+            if (comm.rank() == 0) return comm.run(messages_of({send_to(1, data)}));
+            if (comm.rank() == 1) return comm.run(messages_of({receive_from(0, data)}));
+            return {};
+          });
       CHECK(Clock::now() - begun < Milliseconds(2'000));
       for (const int rank : {0, 1}) {
         const Status& status = statuses[static_cast<size_t>(rank)];

@@ -16,9 +16,9 @@ struct Way {
   std::string transport;
   std::string algorithm;
 };
-const std::vector<Way> kWays = {{"inproc", "auto"}, {"inproc", "one_shot"}, {"inproc", "two_shot"}, {"inproc", "ring"},
-                                {"inproc", "star"}, {"shm", "auto"},        {"shm", "ring"},        {"tcp", "auto"},
-                                {"tcp", "star"}};
+const std::vector<Way> kWays = {{"inproc", "auto"}, {"inproc", "one_shot"}, {"inproc", "two_shot"},
+                                {"inproc", "ring"}, {"inproc", "star"},     {"shm", "auto"},
+                                {"shm", "ring"},    {"tcp", "auto"},        {"tcp", "star"}};
 
 WorldOptions options_of(const Way& way, int nranks) {
   WorldOptions options;
@@ -64,8 +64,7 @@ Status check_composition(Communicator& comm, Collective what, size_t count, bool
   const size_t first = scatters ? count * static_cast<size_t>(comm.rank()) : 0;
   uint64_t* result = in_place ? input.data() + first : apart.data();
   OperationArgs args{input.data(), result, count, rondeUint64, kUserDefined, what, comm.nranks() / 2};
-  args.created =
-      std::make_shared<const CreatedReduction>(CreatedReduction::user_defined(compose_all, &calls, false));
+  args.created = std::make_shared<const CreatedReduction>(CreatedReduction::user_defined(compose_all, &calls, false));
   RONDE_TRY(comm.run(args));
   if (what == Collective::reduce && comm.rank() != args.root) return {};
   for (size_t i = 0; i < count; ++i) {
@@ -86,7 +85,8 @@ uint64_t hash_of(const std::vector<T>& values) {
 std::vector<uint16_t> random_bfloat16(int rank, size_t count) {
   std::mt19937 random(static_cast<uint32_t>(rank) * 977 + 5);
   std::vector<uint16_t> values(count);
-  for (uint16_t& value : values) value = static_cast<uint16_t>((random() % 2 << 15) | (120 + random() % 12) << 7 | random() % 128);
+  for (uint16_t& value : values)
+    value = static_cast<uint16_t>((random() % 2 << 15) | (120 + random() % 12) << 7 | random() % 128);
   return values;
 }
 std::vector<float> random_float32(int rank, size_t count) {
@@ -101,8 +101,8 @@ enum class Cut { whole, in_calls, in_a_group };
 
 template <typename T>
 Status reduce_cut(World& world, Communicator& comm, std::vector<T>& values, DataType type, RedOp op, Cut cut) {
-  const std::vector<size_t> parts = cut == Cut::whole ? std::vector<size_t>{values.size()}
-                                                      : std::vector<size_t>{1, 700, 13, values.size() - 714};
+  const std::vector<size_t> parts =
+      cut == Cut::whole ? std::vector<size_t>{values.size()} : std::vector<size_t>{1, 700, 13, values.size() - 714};
   std::vector<GroupCall> calls;
   T* at = values.data();
   for (const size_t part : parts) {
@@ -148,8 +148,7 @@ TEST_CASE("PreMulSum multiplies each rank's input by its own scalar") {
           std::iota(values.begin(), values.end(), 1.0F);
           const auto scalar = static_cast<float>(comm.rank() + 2);
           OperationArgs args{values.data(), values.data(), count, rondeFloat32, kPreMulSum};
-          args.created =
-              std::make_shared<const CreatedReduction>(CreatedReduction::pre_mul_sum(rondeFloat32, &scalar));
+          args.created = std::make_shared<const CreatedReduction>(CreatedReduction::pre_mul_sum(rondeFloat32, &scalar));
           RONDE_TRY(comm.run(args));
           const int factors = comm.nranks() * (comm.nranks() + 3) / 2;
           for (size_t i = 0; i < count; ++i) {
@@ -196,7 +195,8 @@ TEST_CASE("reproducible: the same bits by every transport, algorithm, cut and gr
         wide_hashes.insert(wide_hashes.end(), wide.begin(), wide.end());
       }
     }
-    CHECK(std::all_of(narrow_hashes.begin(), narrow_hashes.end(), [&](uint64_t one) { return one == narrow_hashes[0]; }));
+    CHECK(
+        std::all_of(narrow_hashes.begin(), narrow_hashes.end(), [&](uint64_t one) { return one == narrow_hashes[0]; }));
     CHECK(std::all_of(wide_hashes.begin(), wide_hashes.end(), [&](uint64_t one) { return one == wide_hashes[0]; }));
   }
 }

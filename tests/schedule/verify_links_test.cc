@@ -206,7 +206,8 @@ TEST_CASE("all-to-all, gather and scatter are complete, exact and end") {
 
 TEST_CASE("all-to-all in place by reference is found unsafe") {
   for (int n = 2; n <= 12; ++n) {
-    const Verdict verdict = verify_links(link_program<Exchange>(n), {.slots = 2, .in_place = true, .user_memory = true});
+    const Verdict verdict =
+        verify_links(link_program<Exchange>(n), {.slots = 2, .in_place = true, .user_memory = true});
     INFO(verdict.why);
     CHECK((says(verdict, "may still be reading") || says(verdict, "after it was overwritten in place")));
   }
@@ -306,7 +307,10 @@ TEST_CASE("user memory overwritten while a receiver may still read it is found")
     if (number == 0) return {.to = other, .add_input = true};
     return {.from = other, .add_input = true, .keep = true};
   };
-  const LinkProgram exchange{.positions = 2, .meaning = meaning_of(Collective::all_reduce, 2, 0, false), .steps = [](int) { return 2; }, .step = step};
+  const LinkProgram exchange{.positions = 2,
+                             .meaning = meaning_of(Collective::all_reduce, 2, 0, false),
+                             .steps = [](int) { return 2; },
+                             .step = step};
   for (const bool in_place : {false, true}) {
     for (const bool user_memory : {false, true}) {
       const Verdict verdict = verify_links(exchange, {.slices = 3, .in_place = in_place, .user_memory = user_memory});

@@ -141,7 +141,8 @@ TEST_CASE("operations may follow each other in the same window without a barrier
                    OneShot::kSlots);
         const auto all_kinds = [n](size_t pieces) {
           return std::vector{window_program<OneShot>(n, pieces), window_program<TwoShot>(n, pieces),
-                             window_program<DirectReduceScatter>(n, pieces), window_program<DirectAllGather>(n, pieces)};
+                             window_program<DirectReduceScatter>(n, pieces),
+                             window_program<DirectAllGather>(n, pieces)};
         };
         for (const WindowProgram& first : all_kinds(before)) {
           for (const WindowProgram& second : all_kinds(after))

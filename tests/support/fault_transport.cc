@@ -58,7 +58,8 @@ Part part_of(const Faults& faults, const SliceHead& whole, int part) {
   if (!faults.splits) return {whole, 0};
   const uint32_t half = whole.bytes / 2;
   const uint32_t number = (whole.slice * 2 + static_cast<uint32_t>(part)) * 2 + whole.bytes % 2;
-  return {{whole.sequence, whole.digest, number, part == 0 ? half : whole.bytes - half, whole.total}, part == 0 ? 0 : half};
+  return {{whole.sequence, whole.digest, number, part == 0 ? half : whole.bytes - half, whole.total},
+          part == 0 ? 0 : half};
 }
 
 SliceHead whole_of(const Faults& faults, const SliceHead& part) {
