@@ -5,16 +5,19 @@ namespace {
 
 class AllReduce final : public perf::Collective {
  public:
-  const char* program() const override { return "allreduce_perf"; }
-  const char* description() const override {
-    return "Measures and checks allreduce, with the flags and columns of nccl-tests.";
+  perf::Facts facts() const override {
+    return {.program = "allreduce_perf",
+            .description = "Measures and checks allreduce, with the flags and columns of nccl-tests.",
+            .function = "rondeAllReduce",
+            .size = "count * element size",
+            .bus_factor = "2(n-1)/n",
+            .reduces = true,
+            .replays = true};
   }
-  const char* function() const override { return "rondeAllReduce"; }
-  bool reduces() const override { return true; }
 
   perf::Shape shape(std::size_t bytes, std::size_t element_bytes, int /*nranks*/) const override {
     const std::size_t count = bytes / element_bytes;
-    return {count * element_bytes, count, count, count, 0};
+    return {.bytes = count * element_bytes, .count = count, .send_count = count, .recv_count = count};
   }
 
   double bus_factor(int nranks) const override { return 2.0 * (nranks - 1) / nranks; }

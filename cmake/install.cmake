@@ -8,10 +8,8 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # Programs are installed where they are made. Those that use the shared library find it from their own place.
 file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
-foreach(program allreduce_perf)
-  if(TARGET ${program})
-    set_target_properties(${program} PROPERTIES INSTALL_RPATH "\$ORIGIN/${bin_to_lib}")
-  endif()
+foreach(program ${RONDE_PERF_PROGRAMS})
+  set_target_properties(${program} PROPERTIES INSTALL_RPATH "\$ORIGIN/${bin_to_lib}")
 endforeach()
 
 install(EXPORT ronde_targets NAMESPACE ronde:: FILE ronde-targets.cmake

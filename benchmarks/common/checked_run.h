@@ -8,12 +8,14 @@
 #include "common/buffer.h"
 #include "common/collective.h"
 #include "common/environment.h"
+#include "common/image.h"
 #include "common/pattern.h"
 #include "common/team.h"
 
 namespace perf {
 
-// Where the ranks of a team keep their data: one buffer each a rank, of at least the bytes of the greatest shape.
+// Where the ranks of a team keep their data: one buffer each a rank, of at least the bytes of the greatest shape. In place
+// both are the second one.
 struct Buffers {
   std::vector<Buffer> send;
   std::vector<Buffer> recv;
@@ -29,13 +31,25 @@ struct Work {
   bool in_place;
 };
 
+// Bytes of each buffer that the work takes.
+std::size_t region_bytes(const Work& work);
+
 // The call for rank i of the team with its data `offset` bytes into the buffers.
 Call make_call(const Work& work, const Team& team, const Buffers& buffers, int i, std::size_t offset);
 
-struct CheckCounts {
-  std::uint64_t wrong = 0;
-  std::uint64_t out_of_bounds = 0;
-};
+// Starts `calls` operations, the data of each offset(call) bytes into the buffers. Throws LibraryError.
+template <typename Offset>
+void start_operations(const Work& work, Team& team, const Buffers& buffers, int calls, const Offset& offset) {
+  const char* function = work.collective.facts().function;
+  const int rounds = work.collective.rounds(team.nranks());
+  for (int round = 0; round < rounds; ++round) {
+    team.start(function, calls, [&](int i, int number) {
+      Call call = make_call(work, team, buffers, i, offset(number));
+      call.round = round;
+      return work.collective.start(call);
+    });
+  }
+}
 
 class Checker {
  public:
@@ -45,6 +59,16 @@ class Checker {
   CheckCounts run(const Work& work, Pattern& pattern);
 
  private:
+  enum class Moment { kBefore, kAfter };
+
+  // What one rank's buffers hold; in place the first is empty.
+  struct Images {
+    Image send;
+    Image recv;
+  };
+
+  Images images(const Work& work, Pattern& pattern, int rank, Moment moment) const;
+  void cover_result(const Work& work, Pattern& pattern, int rank, Stretch::Kind kind, Image* image) const;
   void prepare(const Work& work, Pattern& pattern, int i);
   CheckCounts compare(const Work& work, Pattern& pattern, int i);
   void flip_byte(const Work& work, int i);

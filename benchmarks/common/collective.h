@@ -3,18 +3,41 @@
 
 #include <ronde/ronde.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace perf {
 
-// One size of one collective. Counts are elements.
+// The root of programs that have none.
+inline constexpr int kNoRoot = -1;
+
+// What a program is, in words and in what it can do.
+struct Facts {
+  const char* program = "";      // "allreduce_perf"
+  const char* description = "";  // for --help
+  const char* function = "";     // "rondeAllReduce", for messages
+  const char* size = "";         // column "size" in words, for --help
+  const char* bus_factor = "";   // bus_factor() in words, for --help
+  bool reduces = false;          // has a reduction: -o
+  bool has_root = false;
+  bool in_place = true;  // can work in place
+  bool replays = false;  // takes --sizes-from: works on `count` elements of each buffer, all ranks get the result
+  bool at_once = false;  // calls of one group run at the same time, so each needs buffers of its own
+  const char* own_flag = nullptr;  // "--matrix", a flag of this program alone; its value goes to take_own_flag
+  const char* own_flag_help = "";
+};
+
+// One size of one collective. Counts are elements, the greatest of all ranks where ranks differ.
 struct Shape {
   std::size_t bytes = 0;  // column "size"
   std::size_t count = 0;  // column "count", the argument of the call
   std::size_t send_count = 0;
   std::size_t recv_count = 0;
-  std::size_t in_place_send = 0;  // where in the receive buffer the input lies in place; for rank r, r times this
+  // In place both buffers of rank r lie in one, r times these behind its beginning.
+  std::size_t in_place_send = 0;
+  std::size_t in_place_recv = 0;
 };
 
 struct Call {
@@ -24,6 +47,10 @@ struct Call {
   rondeDataType_t type;
   rondeRedOp_t op;
   int root;
+  int rank;
+  int nranks;
+  int round;  // of those that an operation takes
+  bool in_place;
   rondeComm_t comm;
   rondeStream_t stream;
 };
@@ -40,10 +67,14 @@ class Collective {
  public:
   virtual ~Collective() = default;
 
-  virtual const char* program() const = 0;      // "allreduce_perf"
-  virtual const char* description() const = 0;  // for --help
-  virtual const char* function() const = 0;     // "rondeAllReduce", for messages
-  virtual bool reduces() const = 0;             // has a reduction
+  virtual Facts facts() const = 0;
+
+  // The value of own_flag, once, before all that follows. Returns why it is refused, else an empty string.
+  virtual std::string take_own_flag(const std::string& /*value*/) { return {}; }
+
+  // The number of ranks, once, before all that follows. Returns why they are too many, too few or of a wrong number, else an
+  // empty string.
+  virtual std::string take_ranks(int /*nranks*/) { return {}; }
 
   // The shape whose size column is the greatest that is not above bytes.
   virtual Shape shape(std::size_t bytes, std::size_t element_bytes, int nranks) const = 0;
@@ -51,13 +82,47 @@ class Collective {
   // Bus bandwidth is size / time times this: the bytes that the busiest place of a ring moves.
   virtual double bus_factor(int nranks) const = 0;
 
+  // The bytes that the busiest rank sends or receives at least.
+  virtual double ideal_bytes(const Shape& shape, std::size_t /*element_bytes*/, int nranks) const {
+    return static_cast<double>(shape.bytes) * bus_factor(nranks);
+  }
+
+  // An operation is made of as many rounds; a round needs the results of the one before, so a group holds one of them.
+  virtual int rounds(int /*nranks*/) const { return 1; }
+
   virtual rondeResult_t start(const Call& call) const = 0;
 
-  // What the receive buffer of rank must hold, from its first element on; adds up to recv_count.
+  // Elements that this rank gives, from the beginning of its send buffer on: 0 where that is not looked at.
+  virtual std::size_t gives(const Shape& shape, int /*rank*/, int /*nranks*/, int /*root*/) const {
+    return shape.send_count;
+  }
+
+  // What the receive buffer of rank must hold, from its first element on. Nothing else is written.
   virtual std::vector<Segment> expected(const Shape& shape, int rank, int nranks, int root) const = 0;
 };
 
+// `count` elements from place `first` on of what each rank gave, in rank order.
+inline std::vector<Segment> part_of_each(int nranks, std::size_t first, std::size_t count) {
+  std::vector<Segment> segments;
+  for (int rank = 0; rank < nranks; ++rank) segments.push_back({rank, first, count});
+  return segments;
+}
+
+// Elements of each of as many equal blocks as there are ranks; `blocks` of them make up at most `bytes`.
+inline std::size_t block_count(std::size_t bytes, std::size_t element_bytes, int blocks) {
+  return bytes / element_bytes / static_cast<std::size_t>(std::max(blocks, 1));
+}
+
+// What calls() starts, as one group. Returns its first error.
+template <typename Calls>
+rondeResult_t in_group(const Calls& calls) {
+  if (const rondeResult_t result = rondeGroupStart(); result != rondeSuccess) return result;
+  const rondeResult_t called = calls();
+  const rondeResult_t ended = rondeGroupEnd();
+  return called != rondeSuccess ? called : ended;
+}
+
 // The whole program: reads the command line, runs, reports, and returns the exit code.
-int perf_main(const Collective& collective, int argc, const char* const* argv);
+int perf_main(Collective&& collective, int argc, const char* const* argv);
 
 }  // namespace perf

@@ -31,6 +31,11 @@ Json side_json(const Side& side, bool cpu_time) {
   return json;
 }
 
+// The same keys, so that readers find them; null is no number, as a time of 0 would be.
+Json no_side_json(bool cpu_time) {
+  return {{cpu_time ? "cpu_time" : "time", nullptr}, {"alg_bw", nullptr}, {"bus_bw", nullptr}, {"nwrong", "N/A"}};
+}
+
 Json config_json(const JsonReport& report) {
   const Options& options = report.options;
   Json devices = Json::array();
@@ -54,14 +59,15 @@ Json config_json(const JsonReport& report) {
 
 Json rows_json(const JsonReport& report) {
   Json rows = Json::array();
+  const bool cpu_time = report.options.report_cpu_time;
   for (const Row& row : report.totals.rows) {
     rows.push_back({{"size", row.bytes},
                     {"count", row.count},
                     {"type", type_info(row.type).name},
                     {"redop", row.op},
                     {"root", std::to_string(row.root)},
-                    {"out_of_place", side_json(row.out_of_place, report.options.report_cpu_time)},
-                    {"in_place", side_json(row.in_place, report.options.report_cpu_time)},
+                    {"out_of_place", side_json(row.out_of_place, cpu_time)},
+                    {"in_place", row.in_place ? side_json(*row.in_place, cpu_time) : no_side_json(cpu_time)},
                     {"actual_iterations", report.options.iterations}});
   }
   return rows;
@@ -73,6 +79,7 @@ Json counters_json(const std::vector<CounterRow>& counters) {
     rows.push_back({{"size", row.bytes},
                     {"type", row.type},
                     {"redop", row.op},
+                    {"root", std::to_string(row.root)},
                     {"rank", row.rank},
                     {"transport", row.transport},
                     {"sent", row.sent},

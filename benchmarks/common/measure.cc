@@ -13,13 +13,13 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// The greatest buffer that a size of at most max_bytes needs, whatever the type.
-std::size_t buffer_bytes(const Collective& collective, std::size_t max_bytes, int nranks) {
-  const Shape shape = collective.shape(max_bytes, 1, nranks);
-  return std::max(shape.send_count, shape.recv_count);
-}
-
 }  // namespace
+
+std::size_t buffer_bytes(const Collective& collective, const Options& options, std::size_t max_bytes, int nranks) {
+  const Shape shape = collective.shape(max_bytes, 1, nranks);
+  const int calls = collective.facts().at_once ? options.calls_per_iteration : 1;
+  return std::max(shape.send_count, shape.recv_count) * static_cast<std::size_t>(calls);
+}
 
 Measure::Measure(const Collective& collective, const Options& options, std::size_t max_bytes, std::optional<Flip> flip,
                  Team& team)
@@ -27,17 +27,25 @@ Measure::Measure(const Collective& collective, const Options& options, std::size
   std::size_t element = 1;
   for (rondeDataType_t type : options.types) element = std::max(element, type_info(type).bytes);
   const std::size_t unalign = static_cast<std::size_t>(options.unalign_elements) * element;
+  const std::size_t bytes = buffer_bytes(collective, options, max_bytes, team.nranks());
   for (int i = 0; i < team.size(); ++i) {
-    buffers_.send.emplace_back(buffer_bytes(collective, max_bytes, team.nranks()), unalign);
-    buffers_.recv.emplace_back(buffer_bytes(collective, max_bytes, team.nranks()), unalign);
+    buffers_.send.emplace_back(bytes, unalign);
+    buffers_.recv.emplace_back(bytes, unalign);
   }
 }
 
-void Measure::select(rondeDataType_t type, rondeRedOp_t op) {
-  if (pattern_ && type == type_ && op == op_) return;
+void Measure::select(rondeDataType_t type, rondeRedOp_t op, int root) {
+  const bool same_values = pattern_ && type == type_ && op == op_;
+  if (same_values && root == root_) return;
   type_ = type;
   op_ = op;
-  pattern_.emplace(Reduction{type, op, team_.nranks()});
+  root_ = root;
+  if (!same_values) fill_buffers();
+  warm_up();
+}
+
+void Measure::fill_buffers() {
+  pattern_.emplace(Reduction{type_, op_, team_.nranks()});
   team_.enter("filling buffers", max_bytes_);
   for (int i = 0; i < team_.size(); ++i) {
     const Buffer& send = buffers_.send[static_cast<std::size_t>(i)];
@@ -46,11 +54,10 @@ void Measure::select(rondeDataType_t type, rondeRedOp_t op) {
     fill(pattern_->type(), pattern_->input(team_.rank(i)), 0, count, false, send.data());
     fill(pattern_->type(), pattern_->input(team_.rank(i)), 0, count, false, recv.data());
   }
-  warm_up();
 }
 
 Work Measure::work(const Shape& shape, bool in_place) const {
-  return {collective_, shape, type_, op_, options_.root, in_place};
+  return {collective_, shape, type_, op_, root_, in_place};
 }
 
 void Measure::warm_up() {
@@ -58,7 +65,7 @@ void Measure::warm_up() {
     const Shape shape = collective_.shape(bytes, pattern_->type().bytes, team_.nranks());
     team_.enter("warm-up", shape.bytes);
     for (int iteration = 0; iteration < options_.warmup_iterations; ++iteration) {
-      iterate(work(shape, false), iteration, 0, 1);
+      iterate(work(shape, false), iteration);
     }
     team_.synchronize();
   }
@@ -70,9 +77,10 @@ Row Measure::run(std::size_t bytes) {
   row.bytes = shape.bytes;
   row.count = shape.count;
   row.type = type_;
-  row.op = collective_.reduces() ? op_name(op_) : "none";
+  row.op = op_name(op_);
+  row.root = root_;
   row.out_of_place = run_side(shape, false);
-  row.in_place = run_side(shape, true);
+  if (collective_.facts().in_place) row.in_place = run_side(shape, true);
   if (options_.report_timestamps) row.timestamp = now_text();
   return row;
 }
@@ -80,7 +88,7 @@ Row Measure::run(std::size_t bytes) {
 Side Measure::run_side(const Shape& shape, bool in_place) {
   const Work what = work(shape, in_place);
   team_.enter(in_place ? "untimed run, in place" : "untimed run, out of place", shape.bytes);
-  iterate(what, 0, 0, 1);
+  iterate(what, 0);
   team_.synchronize();
   team_.enter(in_place ? "timed run, in place" : "timed run, out of place", shape.bytes);
   Timing timing = time(what);
@@ -100,19 +108,17 @@ Side Measure::run_side(const Shape& shape, bool in_place) {
   return side;
 }
 
-// One iteration. Each call's data lie in the next of `places` regions of the buffers, so that caches do not flatter it.
-void Measure::iterate(const Work& work, int iteration, std::size_t region, std::size_t places) {
-  const auto calls = static_cast<std::size_t>(options_.calls_per_iteration);
-  const std::size_t first = static_cast<std::size_t>(iteration) * calls;
-  team_.start(collective_.function(), options_.calls_per_iteration, [&](int i, int call) {
-    const std::size_t offset = (first + static_cast<std::size_t>(call)) % places * region;
-    return collective_.start(make_call(work, team_, buffers_, i, offset));
-  });
+// One iteration. Each call's data lie in the next part of the buffers, so that caches do not flatter it.
+void Measure::iterate(const Work& work, int iteration) {
+  const std::size_t region = region_bytes(work);
+  const std::size_t places = region == 0 ? 1 : std::max<std::size_t>(buffers_.send[0].bytes() / region, 1);
+  const std::size_t first =
+      static_cast<std::size_t>(iteration) * static_cast<std::size_t>(options_.calls_per_iteration);
+  start_operations(work, team_, buffers_, options_.calls_per_iteration,
+                   [&](int call) { return (first + static_cast<std::size_t>(call)) % places * region; });
 }
 
 Measure::Timing Measure::time(const Work& work) {
-  const std::size_t region = std::max(work.shape.send_count, work.shape.recv_count) * pattern_->type().bytes;
-  const std::size_t places = region == 0 ? 1 : std::max<std::size_t>(buffers_.send[0].bytes() / region, 1);
   const bool wait = options_.blocking != Blocking::kOff || options_.per_iteration;
   Timing timing;
   double untimed = 0;
@@ -120,7 +126,7 @@ Measure::Timing Measure::time(const Work& work) {
   const Clock::time_point start = Clock::now();
   for (int iteration = 0; iteration < options_.iterations; ++iteration) {
     const Clock::time_point iteration_start = options_.per_iteration ? Clock::now() : start;
-    iterate(work, iteration, region, places);
+    iterate(work, iteration);
     if (wait) team_.synchronize();
     if (options_.per_iteration && iteration >= options_.per_iteration_skip) {
       timing.iterations.push_back(seconds_since(iteration_start) * 1e6 / options_.calls_per_iteration);
@@ -182,16 +188,16 @@ std::vector<CounterRow> Measure::count_traffic(std::size_t bytes) {
   team_.enter("counted run, out of place", shape.bytes);
   team_.synchronize();
   const Traffic before = read_traffic(team_);
-  team_.start(collective_.function(), 1,
-              [&](int i, int) { return collective_.start(make_call(what, team_, buffers_, i, 0)); });
+  start_operations(what, team_, buffers_, 1, [](int) { return std::size_t{0}; });
   team_.synchronize();
   const Traffic after = read_traffic(team_);
   std::vector<CounterRow> rows = gather_traffic(team_, before, after);
   for (CounterRow& row : rows) {
     row.bytes = shape.bytes;
     row.type = pattern_->type().name;
-    row.op = collective_.reduces() ? op_name(op_) : "none";
-    row.ideal = static_cast<double>(shape.bytes) * collective_.bus_factor(team_.nranks());
+    row.op = op_name(op_);
+    row.root = root_;
+    row.ideal = collective_.ideal_bytes(shape, pattern_->type().bytes, team_.nranks());
   }
   return rows;
 }

@@ -12,14 +12,18 @@
 
 namespace perf {
 
+// Bytes of each of a rank's two buffers for sizes up to max_bytes, whatever the type.
+std::size_t buffer_bytes(const Collective& collective, const Options& options, std::size_t max_bytes, int nranks);
+
 class Measure {
  public:
   // Allocates and touches buffers for max_bytes. Throws LibraryError, std::bad_alloc.
   Measure(const Collective& collective, const Options& options, std::size_t max_bytes, std::optional<Flip> flip,
           Team& team);
 
-  // Goes over to this type and reduction: fills the buffers and runs the warm-up. Nothing if they are selected already.
-  void select(rondeDataType_t type, rondeRedOp_t op);
+  // Goes over to this type, reduction and root: fills buffers where values change, and runs the warm-up. Nothing if they
+  // are selected already.
+  void select(rondeDataType_t type, rondeRedOp_t op, int root);
 
   // Measures and checks one size. The row is the same on all ranks; counts of wrong values are over all ranks.
   Row run(std::size_t bytes);
@@ -38,10 +42,11 @@ class Measure {
   };
 
   Work work(const Shape& shape, bool in_place) const;
+  void fill_buffers();
   void warm_up();
   Side run_side(const Shape& shape, bool in_place);
   Timing time(const Work& work);
-  void iterate(const Work& work, int iteration, std::size_t region, std::size_t places);
+  void iterate(const Work& work, int iteration);
   void average(Timing* timing);
   std::uint64_t check(const Work& work);
 
@@ -51,9 +56,10 @@ class Measure {
   std::size_t max_bytes_;
   rondeDataType_t type_ = rondeFloat32;
   rondeRedOp_t op_ = rondeSum;
+  int root_ = kNoRoot;
   Buffers buffers_;
   Checker checker_;
-  std::optional<Pattern> pattern_;
+  std::optional<Pattern> pattern_;  // of type_ and op_
   std::uint64_t out_of_bounds_ = 0;
 };
 

@@ -4,11 +4,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <climits>
+#include <numeric>
 
 #include "common/data_types.h"
 #include "common/environment.h"
 #include "common/sizes.h"
+#include "common/values.h"
 
 namespace perf {
 namespace {
@@ -20,6 +23,7 @@ struct Texts {
   std::string step_bytes;
   std::string ops = "sum";
   std::string types = "float";
+  std::string root = "0";
   int blocking = 0;
   int average = 1;
   int parallel_init = 0;
@@ -42,7 +46,10 @@ constexpr RefusedFlag kRefused[] = {
 // Checks a range without showing it in the help, where it would push the text aside.
 CLI::Validator within(int least, int greatest) { return CLI::Range(least, greatest).description(""); }
 
-void add_size_flags(CLI::App& app, Options& o, Texts& t) {
+// Flags of some programs stay known to the others, which then can say more than that there is no such flag.
+CLI::Option* only_where(bool shown, CLI::Option* option) { return shown ? option : option->group(""); }
+
+void add_size_flags(CLI::App& app, const Facts& facts, Options& o, Texts& t) {
   app.add_option("-b,--minbytes", t.min_bytes, "smallest size in bytes; K, M, G binary, fractions allowed (32M)")
       ->type_name("SIZE");
   app.add_option("-e,--maxbytes", t.max_bytes, "greatest size (32M)")->type_name("SIZE");
@@ -53,13 +60,20 @@ void add_size_flags(CLI::App& app, Options& o, Texts& t) {
                  "int8 uint8 int32 uint32 int64 uint64 half float double bfloat16 f8e4m3 f8e5m2, several with commas, "
                  "or all (float)")
       ->type_name("NAMES");
-  app.add_option("-o,--op", t.ops, "sum prod min max avg, several with commas, or all (sum)")->type_name("NAMES");
-  app.add_option("-r,--root", o.root, "root rank, for the programs that have one (0)")->check(within(0, INT_MAX));
+  only_where(facts.reduces, app.add_option("-o,--op", t.ops, "sum prod min max avg, several with commas, or all (sum)"))
+      ->type_name("NAMES");
+  app.add_option(
+         "-r,--root", t.root,
+         facts.has_root ? "root rank; all, or -1: one after the other (0)" : "accepted; this program has no root (0)")
+      ->type_name("RANK");
   app.add_option("-u,--unalign", o.unalign_elements, "elements between a page boundary and the buffers (0)")
       ->check(within(0, 256));
-  app.add_option("--sizes-from", o.sizes_from,
-                 "instead of one size at a time: each step reduces all tensors of FILE, lines \"name elements\"")
+  only_where(facts.replays,
+             app.add_option("--sizes-from", o.sizes_from,
+                            "instead of one size at a time: each step reduces all tensors of FILE, lines \"name "
+                            "elements\""))
       ->type_name("FILE");
+  if (facts.own_flag != nullptr) app.add_option(facts.own_flag, o.own_flag, facts.own_flag_help)->type_name("FILE");
 }
 
 void add_run_flags(CLI::App& app, Options& o, Texts& t) {
@@ -121,9 +135,9 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
-void read_names(const Texts& texts, Options& o) {
+void read_types(const std::string& text, Options& o) {
   o.types.clear();
-  for (const std::string& name : split(texts.types)) {
+  for (const std::string& name : split(text)) {
     if (name == "all") {
       for (const TypeInfo& info : all_types()) o.types.push_back(info.type);
     } else if (const auto type = type_from_name(name)) {
@@ -134,8 +148,12 @@ void read_names(const Texts& texts, Options& o) {
                                                    name));
     }
   }
+}
+
+void read_ops(const std::string& text, const Facts& facts, Options& o) {
   o.ops.clear();
-  for (const std::string& name : split(texts.ops)) {
+  if (!facts.reduces) o.ops.push_back(kNoReduction);
+  for (const std::string& name : facts.reduces ? split(text) : std::vector<std::string>{}) {
     if (name == "all") {
       for (const OpInfo& info : all_ops()) o.ops.push_back(info.op);
     } else if (const auto op = op_from_name(name)) {
@@ -144,6 +162,18 @@ void read_names(const Texts& texts, Options& o) {
       throw CLI::ValidationError(
           "-o", fmt::format("there is no reduction \"{}\"; use sum, prod, min, max, avg or all", name));
     }
+  }
+}
+
+void read_root(const std::string& text, Options& o) {
+  if (text == "all" || text == "-1") {
+    o.root = kAllRoots;
+    return;
+  }
+  const char* end = text.data() + text.size();
+  const auto [read, error] = std::from_chars(text.data(), end, o.root);
+  if (error != std::errc() || read != end || o.root < 0) {
+    throw CLI::ValidationError("-r", fmt::format("\"{}\" is no rank; use a number from 0 on, or all", text));
   }
 }
 
@@ -165,17 +195,39 @@ void check_together(const Options& o) {
   }
 }
 
-void finish(const Texts& texts, Options& o) {
+void refuse_flags_of_others(const CLI::App& app, const Facts& facts) {
+  if (!facts.reduces && app.count("--op") > 0) {
+    throw CLI::ValidationError("-o", "names a reduction; this program has none, leave the flag out");
+  }
+  if (!facts.replays && app.count("--sizes-from") > 0) {
+    throw CLI::ValidationError("--sizes-from", "replays the allreduces of a model; only allreduce_perf does");
+  }
+}
+
+void finish(const Texts& texts, const Facts& facts, Options& o) {
   read_size(texts.min_bytes, "-b", &o.min_bytes);
   read_size(texts.max_bytes, "-e", &o.max_bytes);
   read_size(texts.step_bytes, "-i", &o.step_bytes);
-  read_names(texts, o);
+  read_types(texts.types, o);
+  read_ops(texts.ops, facts, o);
+  read_root(texts.root, o);
   o.blocking = static_cast<Blocking>(texts.blocking);
   o.average = static_cast<Average>(texts.average);
   if (o.per_iteration && o.per_iteration_skip >= o.iterations) {
     throw CLI::ValidationError("-K", "leaves out all iterations; it must be less than -n");
   }
   check_together(o);
+}
+
+std::string help_footer(const Facts& facts) {
+  return fmt::format(
+      "Columns, with n ranks: size = {}; algbw = size / time; busbw = algbw * {};\n"
+      "#wrong: elements of results that are not right, over all ranks.\n"
+      "Ranks are processes * threads * ranks in a thread; ronderun, mpirun, srun or torchrun start the processes.\n"
+      "Exit code: 0 right or not checked, 1 wrong results or an error, 2 wrong arguments.\n"
+      "For tests of this program: {}=rank:size:index flips the byte at that index of the\n"
+      "first checked result of that size on that rank.",
+      facts.size, facts.bus_factor, kFlipVariable);
 }
 
 }  // namespace
@@ -190,20 +242,23 @@ std::vector<std::size_t> sizes_of(const Options& o) {
   return sizes;
 }
 
-CommandLine parse_command_line(const std::string& program, const std::string& description, int argc,
-                               const char* const* argv) {
+std::vector<int> roots_of(const Options& options, const Facts& facts, int nranks) {
+  if (!facts.has_root) return {kNoRoot};
+  if (options.root != kAllRoots) return {options.root};
+  std::vector<int> roots(static_cast<std::size_t>(nranks));
+  std::iota(roots.begin(), roots.end(), 0);
+  return roots;
+}
+
+CommandLine parse_command_line(const Facts& facts, int argc, const char* const* argv) {
+  const std::string program = facts.program;
   Options options;
   Texts texts;
-  CLI::App app(description, program);
+  CLI::App app(facts.description, program);
   app.get_formatter()->column_width(34);
-  app.footer(
-      fmt::format("Ranks are processes * threads * ranks in a thread; ronderun, mpirun, srun or torchrun start the "
-                  "processes.\nExit code: 0 right or not checked, 1 wrong results or an error, 2 wrong arguments.\n"
-                  "For tests of this program: {}=rank:size:index flips the byte at that index of the\n"
-                  "first checked result of that size on that rank.",
-                  kFlipVariable));
+  app.footer(help_footer(facts));
   add_run_flags(app, options, texts);
-  add_size_flags(app, options, texts);
+  add_size_flags(app, facts, options, texts);
   add_report_flags(app, options, texts);
   for (CLI::Option* option : app.get_options()) {
     const std::string type = option->get_type_name();
@@ -231,7 +286,8 @@ CommandLine parse_command_line(const std::string& program, const std::string& de
       throw CLI::ValidationError(kRefused[i].names,
                                  fmt::format("sets {}; host memory has none, leave the flag out", kRefused[i].what));
     }
-    finish(texts, options);
+    refuse_flags_of_others(app, facts);
+    finish(texts, facts, options);
     result.options = options;
   } catch (const CLI::CallForHelp&) {
     result.help = app.help();

@@ -8,7 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "common/collective.h"
+
 namespace perf {
+
+// -r all
+inline constexpr int kAllRoots = -1;
 
 enum class Average { kRank0 = 0, kMean = 1, kMin = 2, kMax = 3 };
 enum class Blocking { kOff = 0, kWaitAndBarrier = 1, kWait = 2, kWaitAndUntimedBarrier = 3 };
@@ -27,7 +32,7 @@ struct Options {
   int checks = 1;  // checked runs a size
   std::vector<rondeRedOp_t> ops = {rondeSum};
   std::vector<rondeDataType_t> types = {rondeFloat32};
-  int root = 0;
+  int root = 0;  // or kAllRoots
   Blocking blocking = Blocking::kOff;
   bool null_stream = true;  // host memory: a call that blocks is the natural one
   int timeout_seconds = 0;  // 0: off
@@ -40,6 +45,7 @@ struct Options {
   int per_iteration_skip = 0;
   bool counters = false;
   std::string sizes_from;
+  std::string own_flag;  // the value of the program's own flag, if it has one
 };
 
 // The sizes that -b, -e, -i and -f name, in order.
@@ -53,8 +59,10 @@ struct CommandLine {
   std::string error;  // for stderr
 };
 
-// program is the name in messages. Exit codes: 0 after --help, 2 for a wrong argument.
-CommandLine parse_command_line(const std::string& program, const std::string& description, int argc,
-                               const char* const* argv);
+// The roots to run with, of nranks: one after the other for -r all, kNoRoot for a program that has none.
+std::vector<int> roots_of(const Options& options, const Facts& facts, int nranks);
+
+// Exit codes: 0 after --help, 2 for a wrong argument.
+CommandLine parse_command_line(const Facts& facts, int argc, const char* const* argv);
 
 }  // namespace perf

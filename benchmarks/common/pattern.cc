@@ -63,6 +63,15 @@ const Tile& Pattern::reduced() {
   return reduced_;
 }
 
+const Tile& Pattern::filler() {
+  // Finite and of moderate size, as operations in place may be timed on it.
+  const Reduction values{reduction_.type, rondeMax, reduction_.nranks};
+  if (filler_.empty()) {
+    filler_ = make_tile(type_, [&](std::size_t index) { return input_bits(values, values.nranks, index); });
+  }
+  return filler_;
+}
+
 void fill(const TypeInfo& type, const Tile& tile, std::size_t first, std::size_t count, bool invert, std::byte* to) {
   for_each_piece(type, first, count, [&](std::size_t at, std::size_t from, std::size_t bytes) {
     if (!invert) {

@@ -17,7 +17,7 @@ inline constexpr std::size_t kPeriod = 16381;
 // (first + i) mod kPeriod.
 using Tile = std::vector<std::byte>;
 
-// The tiles of one reduction (or of one type, for collectives that only move data). One thread uses it.
+// The tiles of one reduction (kNoReduction: of a type whose elements are only moved). One thread uses it.
 class Pattern {
  public:
   explicit Pattern(const Reduction& reduction) : reduction_(reduction), type_(type_info(reduction.type)) {}
@@ -30,6 +30,9 @@ class Pattern {
   // What the reduction over all ranks must give.
   const Tile& reduced();
 
+  // What no rank gives, in its type: for places that must stay as they are.
+  const Tile& filler();
+
   int reduced_allowed_ulps() const { return allowed_ulps(reduction_); }
 
  private:
@@ -37,6 +40,7 @@ class Pattern {
   const TypeInfo& type_;
   std::map<int, Tile> inputs_;
   Tile reduced_;
+  Tile filler_;
 };
 
 // Writes count elements of the tile from place first on. With invert every bit is flipped: poison that differs from the

@@ -34,7 +34,8 @@ void print(const std::string& text) {
 
 // What all threads of the process share. Written by the first thread alone, read when all have ended.
 struct Job {
-  const Collective& collective;
+  Collective& collective;
+  const Facts facts;
   const Options& options;
   rondeWorld_t world;
   rondeUniqueId id;
@@ -58,10 +59,10 @@ class RankThread {
     team_.join(job_.id);
     team_.enter("gathering ranks", 0);
     std::vector<RankInfo> ranks = gather_ranks(team_);
-    if (team_.is_root()) print(opening(job_.collective.program(), job_.options, ranks));
+    if (team_.is_root()) print(opening(job_.facts.program, job_.options, ranks));
     if (team_.is_root() && ranks.size() == 1) {
       print(fmt::format("# One rank: nothing is exchanged, times are those of a copy. For four: ronderun -n 4 {}\n",
-                        job_.collective.program()));
+                        job_.facts.program));
     }
     if (first_) job_.totals.ranks = std::move(ranks);
     job_.options.sizes_from.empty() ? run_sizes() : run_tensors();
@@ -111,9 +112,11 @@ class RankThread {
   void for_each_size(std::size_t max_bytes, Measure& measure, const Act& act) {
     for (rondeDataType_t type : job_.options.types) {
       for (rondeRedOp_t op : job_.options.ops) {
-        measure.select(type, op);
-        for (std::size_t bytes : sizes_of(job_.options)) {
-          if (bytes <= max_bytes) act(bytes);
+        for (int root : roots_of(job_.options, job_.facts, job_.nranks())) {
+          measure.select(type, op, root);
+          for (std::size_t bytes : sizes_of(job_.options)) {
+            if (bytes <= max_bytes) act(bytes);
+          }
         }
       }
     }
@@ -122,9 +125,11 @@ class RankThread {
   void add(const Row& row) {
     if (team_.is_root()) print(table_row(row, job_.options));
     if (!first_) return;
-    job_.totals.wrong += row.out_of_place.wrong.value_or(0) + row.in_place.wrong.value_or(0);
-    job_.totals.add_bus_bandwidth(row.out_of_place.bus_bandwidth);
-    job_.totals.add_bus_bandwidth(row.in_place.bus_bandwidth);
+    for (const Side* side : {&row.out_of_place, row.in_place ? &*row.in_place : nullptr}) {
+      if (side == nullptr) continue;
+      job_.totals.wrong += side->wrong.value_or(0);
+      job_.totals.add_bus_bandwidth(side->bus_bandwidth);
+    }
     // An endless run must not fill the memory with rows that nobody will read.
     if (job_.options.cycles > 0) job_.totals.rows.push_back(row);
   }
@@ -141,14 +146,18 @@ class RankThread {
 
   // The greatest size that is asked for and fits into memory.
   std::size_t agreed_max_bytes() {
+    const Options& options = job_.options;
     const std::size_t greatest = agreed_buffer_bytes();
-    if (job_.options.max_bytes <= greatest) return job_.options.max_bytes;
-    if (job_.options.min_bytes > greatest) {
-      throw std::runtime_error(fmt::format("-b asks for {} bytes in each of 2 buffers a rank, memory has room for {}",
-                                           job_.options.min_bytes, greatest));
+    const std::size_t needed = buffer_bytes(job_.collective, options, options.max_bytes, job_.nranks());
+    if (needed <= greatest) return options.max_bytes;
+    const std::size_t share = (needed + options.max_bytes - 1) / options.max_bytes;  // buffer bytes for one of the size
+    if (options.min_bytes > greatest / share) {
+      throw std::runtime_error(fmt::format("-b {} needs {} bytes in each of 2 buffers a rank, memory has room for {}",
+                                           options.min_bytes, options.min_bytes * share, greatest));
     }
-    if (team_.is_root()) print(fmt::format("# Sizes above {} bytes are left out: memory is too small\n", greatest));
-    return greatest;
+    if (team_.is_root())
+      print(fmt::format("# Sizes above {} bytes are left out: memory is too small\n", greatest / share));
+    return greatest / share;
   }
 
   Job& job_;
@@ -172,9 +181,37 @@ std::string run_thread(Job& job, int thread, Progress* progress) {
   }
 }
 
-int fail(const Collective& collective, int exit_code, const std::string& text) {
-  std::fprintf(stderr, "%s: %s\n", collective.program(), text.c_str());
+int fail(const Facts& facts, int exit_code, const std::string& text) {
+  std::fprintf(stderr, "%s: %s\n", facts.program, text.c_str());
   return exit_code;
+}
+
+// Reads what the command line and the environment name, or says what is wrong with it.
+std::string read_inputs(Job* job) {
+  std::string error;
+  job->flip = flip_from_environment(&error);
+  if (!error.empty()) return error;
+  if (!job->options.own_flag.empty()) {
+    error = job->collective.take_own_flag(job->options.own_flag);
+    if (!error.empty()) return fmt::format("{} {}: {}", job->facts.own_flag, job->options.own_flag, error);
+  }
+  if (job->options.sizes_from.empty()) return {};
+  auto tensors = read_trace(job->options.sizes_from, &error);
+  if (!tensors) return "--sizes-from: " + error;
+  job->tensors = std::move(*tensors);
+  return {};
+}
+
+// What cannot be run with the number of ranks that there are.
+std::string check_ranks(const Job& job) {
+  const int nranks = job.nranks();
+  if (job.flip && job.flip->rank >= nranks) {
+    return fmt::format("{} names rank {}, there are {}", kFlipVariable, job.flip->rank, nranks);
+  }
+  if (job.facts.has_root && job.options.root >= nranks) {
+    return fmt::format("-r: root {} is none of the {} ranks, which count from 0", job.options.root, nranks);
+  }
+  return job.collective.take_ranks(nranks);
 }
 
 // Finds the place of this process, or says why it cannot go on.
@@ -199,12 +236,12 @@ std::string find_world(Job* job) {
 int report_end(const Job& job, const JsonReport& json) {
   const bool root = job.world.rank == 0;
   const bool failed = !job.totals.errors.empty();
-  const std::string program = job.collective.program();
+  const std::string program = job.facts.program;
   if (root) print(failed ? last_line(program, job.totals) : closing(program, job.totals));
   if (root && !job.options.json_file.empty()) {
     std::string why;
     if (write_new_file(job.options.json_file, to_json(json), &why).empty()) {
-      return fail(job.collective, 1, fmt::format("cannot write {}: {}", job.options.json_file, why));
+      return fail(job.facts, 1, fmt::format("cannot write {}: {}", job.options.json_file, why));
     }
   }
   return !failed && job.totals.right() ? 0 : 1;
@@ -212,34 +249,28 @@ int report_end(const Job& job, const JsonReport& json) {
 
 }  // namespace
 
-int perf_main(const Collective& collective, int argc, const char* const* argv) {
-  const CommandLine line = parse_command_line(collective.program(), collective.description(), argc, argv);
+int perf_main(Collective&& collective, int argc, const char* const* argv) {
+  const Facts facts = collective.facts();
+  const CommandLine line = parse_command_line(facts, argc, argv);
   std::fputs(line.help.c_str(), stdout);
   std::fputs(line.error.c_str(), stderr);
   if (!line.options) return line.exit_code;
   const Options& options = *line.options;
-  Job job{collective, options, {}, {}, {}, {}, {}};
-  std::string error;
-  job.flip = flip_from_environment(&error);
-  if (!error.empty()) return fail(collective, 2, error);
-  if (!options.sizes_from.empty()) {
-    auto tensors = read_trace(options.sizes_from, &error);
-    if (!tensors) return fail(collective, 2, "--sizes-from: " + error);
-    job.tensors = std::move(*tensors);
-  }
+  Job job{collective, facts, options, {}, {}, {}, {}, {}};
+  std::string error = read_inputs(&job);
+  if (!error.empty()) return fail(facts, 2, error);
   error = find_world(&job);
-  if (!error.empty()) return fail(collective, 1, error);
-  if (job.flip && job.flip->rank >= job.nranks())
-    return fail(collective, 2,
-                fmt::format("{} names rank {}, there are {}", kFlipVariable, job.flip->rank, job.nranks()));
+  if (!error.empty()) return fail(facts, 1, error);
+  error = check_ranks(job);
+  if (!error.empty()) return fail(facts, 2, error);
   if (job.world.rank == 0 && !options.json_file.empty()) {
     const std::string folder = std::filesystem::path(options.json_file).parent_path();
     if (access(folder.empty() ? "." : folder.c_str(), W_OK) != 0)
-      return fail(collective, 2, fmt::format("-J {}: cannot write there: {}", options.json_file, std::strerror(errno)));
+      return fail(facts, 2, fmt::format("-J {}: cannot write there: {}", options.json_file, std::strerror(errno)));
   }
   job.totals.checked = options.checks > 0;
-  const JsonReport json{collective.program(), {argv, argv + argc}, now_text(), options, job.totals};
-  const CrewOptions crew{collective.program(), options.threads, job.world.rank * job.ranks_per_process(),
+  const JsonReport json{facts.program, {argv, argv + argc}, now_text(), options, job.totals};
+  const CrewOptions crew{facts.program, options.threads, job.world.rank * job.ranks_per_process(),
                          options.ranks_per_thread, options.timeout_seconds};
   job.totals.errors =
       run_crew(crew, [&job](int thread, Progress* progress) { return run_thread(job, thread, progress); });

@@ -34,6 +34,13 @@ std::string side_head(const char* time, const char* algbw, const char* busbw, co
   return head;
 }
 
+// Of an operation that cannot work in place.
+std::string no_side_cells(const Options& options) {
+  std::string cells = fmt::format("  {0:>7}  {0:>6}  {0:>6}  {0:>6}", "N/A");
+  if (options.per_iteration) cells += fmt::format("  {0:>7}  {0:>7}  {0:>7}  {0:>7}", "N/A");
+  return cells;
+}
+
 // What is wrong, in words; empty if nothing is.
 std::string verdict(const Totals& totals) {
   if (!totals.errors.empty()) return "FAILED: " + totals.errors.front();
@@ -87,19 +94,20 @@ std::string table_row(const Row& row, const Options& options) {
     if (info.type == row.type) type = info.name;
   }
   std::string text = fmt::format("{:>12}  {:>12}  {:>8}  {:>6}  {:>6}", row.bytes, row.count, type, row.op, row.root);
-  text += side_cells(row.out_of_place, options) + side_cells(row.in_place, options);
+  text += side_cells(row.out_of_place, options);
+  text += row.in_place ? side_cells(*row.in_place, options) : no_side_cells(options);
   if (!row.timestamp.empty()) text += "  " + row.timestamp;
   return text + "\n";
 }
 
 std::string counters_table(const std::vector<CounterRow>& counters) {
   std::string text = "#\n# Bytes moved by one out-of-place operation of each size\n";
-  text += fmt::format("# {:>10}  {:>8}  {:>6}  {:>5}  {:>9}  {:>12}  {:>8}  {:>12}  {:>8}  {:>12}\n", "size", "type",
-                      "redop", "rank", "transport", "sent", "headers", "received", "headers", "ideal");
+  text += fmt::format("# {:>10}  {:>8}  {:>6}  {:>5}  {:>5}  {:>9}  {:>12}  {:>8}  {:>12}  {:>8}  {:>12}\n", "size",
+                      "type", "redop", "root", "rank", "transport", "sent", "headers", "received", "headers", "ideal");
   for (const CounterRow& row : counters) {
-    text += fmt::format("# {:>10}  {:>8}  {:>6}  {:>5}  {:>9}  {:>12}  {:>8}  {:>12}  {:>8}  {:>12.0f}\n", row.bytes,
-                        row.type, row.op, row.rank, row.transport, row.sent, row.sent_header, row.received,
-                        row.received_header, row.ideal);
+    text += fmt::format("# {:>10}  {:>8}  {:>6}  {:>5}  {:>5}  {:>9}  {:>12}  {:>8}  {:>12}  {:>8}  {:>12.0f}\n",
+                        row.bytes, row.type, row.op, row.root, row.rank, row.transport, row.sent, row.sent_header,
+                        row.received, row.received_header, row.ideal);
   }
   return text;
 }

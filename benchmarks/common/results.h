@@ -39,7 +39,7 @@ struct Row {
   std::string op;
   int root = -1;
   Side out_of_place;
-  Side in_place;
+  std::optional<Side> in_place;  // nothing: the operation cannot work in place
   std::string timestamp;
 };
 
@@ -54,13 +54,14 @@ struct CounterRow {
   std::size_t bytes = 0;
   std::string type;
   std::string op;
+  int root = -1;
   int rank = 0;
   std::string transport;
   std::uint64_t sent = 0;
   std::uint64_t sent_header = 0;
   std::uint64_t received = 0;
   std::uint64_t received_header = 0;
-  double ideal = 0;  // what a ring sends: the bus factor times the size
+  double ideal = 0;  // what the busiest rank sends or receives at least
 };
 
 struct Totals {

@@ -65,7 +65,7 @@ class TraceRun {
     const auto group = static_cast<std::size_t>(options_.calls_per_iteration);
     for (std::size_t first = 0; first < placed_.size(); first += group) {
       const auto calls = static_cast<int>(std::min(group, placed_.size() - first));
-      team_.start(collective_.function(), calls,
+      team_.start(collective_.facts().function, calls,
                   [&](int i, int call) { return start(i, placed_[first + static_cast<std::size_t>(call)]); });
     }
     team_.synchronize();
@@ -89,8 +89,18 @@ class TraceRun {
  private:
   rondeResult_t start(int i, const Placed& tensor) {
     const auto place = static_cast<std::size_t>(i);
-    return collective_.start({send_[place].data() + tensor.offset, recv_[place].data() + tensor.offset, tensor.elements,
-                              pattern_.type().type, options_.ops[0], options_.root, team_.comm(i), team_.stream(i)});
+    return collective_.start({.send = send_[place].data() + tensor.offset,
+                              .recv = recv_[place].data() + tensor.offset,
+                              .count = tensor.elements,
+                              .type = pattern_.type().type,
+                              .op = options_.ops[0],
+                              .root = kNoRoot,
+                              .rank = team_.rank(i),
+                              .nranks = team_.nranks(),
+                              .round = 0,
+                              .in_place = false,
+                              .comm = team_.comm(i),
+                              .stream = team_.stream(i)});
   }
 
   const Collective& collective_;

@@ -150,6 +150,7 @@ std::uint64_t float_expected(const TypeInfo& type, const Reduction& reduction, s
 
 std::uint64_t input_bits(const Reduction& reduction, int rank, std::size_t index) {
   const TypeInfo& type = type_info(reduction.type);
+  if (reduction.op == kNoReduction) return cut(type, noise(index, kValue, rank));
   if (type.kind == Kind::kFloat) return encode(type, float_input(type, reduction, rank, index));
   return integer_input(type, reduction, rank, index);
 }

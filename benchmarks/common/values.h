@@ -1,5 +1,6 @@
 // Inputs whose reduction is known exactly, whatever the order and the rounding of each step.
 //
+//  - Elements that are only moved (kNoReduction): random bits, NaNs among them.
 //  - Integers: random bits; sums and products wrap, so any order gives the same. Averages: even places overflow, odd
 //    places do not.
 //  - Float sums: whole numbers (times a power of two) whose magnitudes add up to at most 2^precision over all ranks, so
@@ -21,6 +22,9 @@
 
 namespace perf {
 
+// The reduction of programs that only move data.
+inline constexpr rondeRedOp_t kNoReduction = rondeMaxRedOp;
+
 // What is being reduced.
 struct Reduction {
   rondeDataType_t type;
@@ -28,7 +32,7 @@ struct Reduction {
   int nranks;
 };
 
-// Bits of the element that this rank gives at this place.
+// Bits of the element that this rank gives at this place. The rank `nranks` gives nothing; its values serve as others.
 std::uint64_t input_bits(const Reduction& reduction, int rank, std::size_t index);
 
 // Bits of the exact result at this place; for an inexact average the exact quotient rounded once.

@@ -1,0 +1,37 @@
+// Measures and checks rondeAlltoAll.
+#include "common/collective.h"
+
+namespace {
+
+class AllToAll final : public perf::Collective {
+ public:
+  perf::Facts facts() const override {
+    return {.program = "alltoall_perf",
+            .description =
+                "Measures and checks all-to-all: every rank sends one block to each, with the flags and columns of "
+                "nccl-tests.",
+            .function = "rondeAlltoAll",
+            .size = "n * count * element size",
+            .bus_factor = "(n-1)/n"};
+  }
+
+  perf::Shape shape(std::size_t bytes, std::size_t element_bytes, int nranks) const override {
+    const std::size_t count = perf::block_count(bytes, element_bytes, nranks);
+    const std::size_t all = count * static_cast<std::size_t>(nranks);
+    return {.bytes = all * element_bytes, .count = count, .send_count = all, .recv_count = all};
+  }
+
+  double bus_factor(int nranks) const override { return static_cast<double>(nranks - 1) / nranks; }
+
+  rondeResult_t start(const perf::Call& call) const override {
+    return rondeAlltoAll(call.send, call.recv, call.count, call.type, call.comm, call.stream);
+  }
+
+  std::vector<perf::Segment> expected(const perf::Shape& shape, int rank, int nranks, int /*root*/) const override {
+    return perf::part_of_each(nranks, static_cast<std::size_t>(rank) * shape.count, shape.count);
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return perf::perf_main(AllToAll(), argc, argv); }

@@ -1,0 +1,43 @@
+// Measures and checks rondeScatter.
+#include "common/collective.h"
+
+namespace {
+
+class Scatter final : public perf::Collective {
+ public:
+  perf::Facts facts() const override {
+    return {.program = "scatter_perf",
+            .description =
+                "Measures and checks scatter: every rank gets its block of the root's buffer, with the flags and "
+                "columns of nccl-tests.",
+            .function = "rondeScatter",
+            .size = "n * count * element size",
+            .bus_factor = "(n-1)/n",
+            .has_root = true};
+  }
+
+  perf::Shape shape(std::size_t bytes, std::size_t element_bytes, int nranks) const override {
+    const std::size_t count = perf::block_count(bytes, element_bytes, nranks);
+    const std::size_t all = count * static_cast<std::size_t>(nranks);
+    return {
+        .bytes = all * element_bytes, .count = count, .send_count = all, .recv_count = count, .in_place_recv = count};
+  }
+
+  double bus_factor(int nranks) const override { return static_cast<double>(nranks - 1) / nranks; }
+
+  rondeResult_t start(const perf::Call& call) const override {
+    return rondeScatter(call.send, call.recv, call.count, call.type, call.root, call.comm, call.stream);
+  }
+
+  std::size_t gives(const perf::Shape& shape, int rank, int /*nranks*/, int root) const override {
+    return rank == root ? shape.send_count : 0;
+  }
+
+  std::vector<perf::Segment> expected(const perf::Shape& shape, int rank, int /*nranks*/, int root) const override {
+    return {{root, static_cast<std::size_t>(rank) * shape.count, shape.count}};
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return perf::perf_main(Scatter(), argc, argv); }
