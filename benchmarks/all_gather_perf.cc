@@ -8,8 +8,8 @@ class AllGather final : public perf::Collective {
   perf::Facts facts() const override {
     return {.program = "all_gather_perf",
             .description =
-                "Measures and checks all-gather: every rank gets the blocks of all, with the flags and columns of "
-                "nccl-tests.",
+                "Measures and checks all-gather: every rank gets the blocks of all.\n"
+                "Flags and columns are those of nccl-tests.",
             .function = "rondeAllGather",
             .size = "n * count * element size",
             .bus_factor = "(n-1)/n"};

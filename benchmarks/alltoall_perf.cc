@@ -8,8 +8,8 @@ class AllToAll final : public perf::Collective {
   perf::Facts facts() const override {
     return {.program = "alltoall_perf",
             .description =
-                "Measures and checks all-to-all: every rank sends one block to each, with the flags and columns of "
-                "nccl-tests.",
+                "Measures and checks all-to-all: every rank sends one block to each.\n"
+                "Flags and columns are those of nccl-tests.",
             .function = "rondeAlltoAll",
             .size = "n * count * element size",
             .bus_factor = "(n-1)/n"};

@@ -11,9 +11,9 @@ class AllToAllV final : public perf::Collective {
   perf::Facts facts() const override {
     return {.program = "alltoallv_perf",
             .description =
-                "Measures and checks all-to-all with blocks of different sizes: rank s sends (1 + s + 2 r) mod 4 "
-                "times count elements to rank r, or what --matrix says, with the flags and columns of "
-                "nccl-tests.",
+                "Measures and checks all-to-all with blocks of different sizes: rank s sends (1 + s + 2r) mod 4 times\n"
+                "count elements to rank r, or what --matrix says.\n"
+                "Flags and columns are those of nccl-tests.",
             .function = "rondeAlltoAllV",
             .size = "bytes that the busiest rank sends or receives",
             .bus_factor = "(n-1)/n",

@@ -8,8 +8,8 @@ class Broadcast final : public perf::Collective {
   perf::Facts facts() const override {
     return {.program = "broadcast_perf",
             .description =
-                "Measures and checks broadcast: every rank gets the root's buffer, with the flags and columns of "
-                "nccl-tests.",
+                "Measures and checks broadcast: every rank gets the root's buffer.\n"
+                "Flags and columns are those of nccl-tests.",
             .function = "rondeBroadcast",
             .size = "count * element size",
             .bus_factor = "1",

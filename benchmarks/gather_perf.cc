@@ -8,8 +8,8 @@ class Gather final : public perf::Collective {
   perf::Facts facts() const override {
     return {.program = "gather_perf",
             .description =
-                "Measures and checks gather: the root gets one block of each rank, with the flags and columns of "
-                "nccl-tests.",
+                "Measures and checks gather: the root gets one block of each rank.\n"
+                "Flags and columns are those of nccl-tests.",
             .function = "rondeGather",
             .size = "n * count * element size",
             .bus_factor = "(n-1)/n",

@@ -12,14 +12,16 @@ namespace {
 class Hypercube final : public perf::Collective {
  public:
   perf::Facts facts() const override {
-    return {.program = "hypercube_perf",
-            .description =
-                "Measures and checks an all-gather by sends and receives, in log2 n rounds of exchanges between "
-                "two ranks each (n: a power of two), with the flags and columns of nccl-tests.",
-            .function = "rondeSend and rondeRecv",
-            .size = "(n-1) * count * element size",
-            .bus_factor = "1",
-            .at_once = true};
+    return {
+        .program = "hypercube_perf",
+        .description =
+            "Measures and checks an all-gather by sends and receives: log2 n rounds, in which two ranks each exchange\n"
+            "what they have. The number of ranks must be a power of two.\n"
+            "Flags and columns are those of nccl-tests.",
+        .function = "rondeSend and rondeRecv",
+        .size = "(n-1) * count * element size",
+        .bus_factor = "1",
+        .at_once = true};
   }
 
   std::string take_ranks(int nranks) override {

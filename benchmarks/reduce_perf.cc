@@ -8,7 +8,8 @@ class Reduce final : public perf::Collective {
   perf::Facts facts() const override {
     return {.program = "reduce_perf",
             .description =
-                "Measures and checks reduce: the root gets the reduction, with the flags and columns of nccl-tests.",
+                "Measures and checks reduce: the root gets the reduction.\n"
+                "Flags and columns are those of nccl-tests.",
             .function = "rondeReduce",
             .size = "count * element size",
             .bus_factor = "1",

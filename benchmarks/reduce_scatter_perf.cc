@@ -8,8 +8,8 @@ class ReduceScatter final : public perf::Collective {
   perf::Facts facts() const override {
     return {.program = "reduce_scatter_perf",
             .description =
-                "Measures and checks reduce-scatter: every rank gets its block of the reduction, with the flags and "
-                "columns of nccl-tests.",
+                "Measures and checks reduce-scatter: rank r gets block r of the reduction.\n"
+                "Flags and columns are those of nccl-tests.",
             .function = "rondeReduceScatter",
             .size = "n * count * element size",
             .bus_factor = "(n-1)/n",

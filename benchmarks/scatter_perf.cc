@@ -8,8 +8,8 @@ class Scatter final : public perf::Collective {
   perf::Facts facts() const override {
     return {.program = "scatter_perf",
             .description =
-                "Measures and checks scatter: every rank gets its block of the root's buffer, with the flags and "
-                "columns of nccl-tests.",
+                "Measures and checks scatter: rank r gets block r of the root's buffer.\n"
+                "Flags and columns are those of nccl-tests.",
             .function = "rondeScatter",
             .size = "n * count * element size",
             .bus_factor = "(n-1)/n",

@@ -1,4 +1,5 @@
-// Measures and checks rondeSend and rondeRecv in one group: each rank sends to the next one and receives from the one before.
+// Measures and checks rondeSend and rondeRecv in one group: each rank sends to the next one and receives from the one
+// before.
 #include "common/collective.h"
 
 namespace {
@@ -9,8 +10,8 @@ class SendRecv final : public perf::Collective {
     return {.program = "sendrecv_perf",
             .description =
                 "Measures and checks sends and receives: every rank sends to the next one and receives from the one "
-                "before, "
-                "with the flags and columns of nccl-tests.",
+                "before.\n"
+                "Flags and columns are those of nccl-tests.",
             .function = "rondeSend and rondeRecv",
             .size = "count * element size",
             .bus_factor = "1",

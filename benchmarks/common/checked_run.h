@@ -14,8 +14,8 @@
 
 namespace perf {
 
-// Where the ranks of a team keep their data: one buffer each a rank, of at least the bytes of the greatest shape. In place
-// both are the second one.
+// Where the ranks of a team keep their data: one buffer each a rank, of at least the bytes of the greatest shape. In
+// place both are the second one.
 struct Buffers {
   std::vector<Buffer> send;
   std::vector<Buffer> recv;

@@ -72,8 +72,8 @@ class Collective {
   // The value of own_flag, once, before all that follows. Returns why it is refused, else an empty string.
   virtual std::string take_own_flag(const std::string& /*value*/) { return {}; }
 
-  // The number of ranks, once, before all that follows. Returns why they are too many, too few or of a wrong number, else an
-  // empty string.
+  // The number of ranks, once, before all that follows. Returns why they are too many, too few or of a wrong number,
+  // else an empty string.
   virtual std::string take_ranks(int /*nranks*/) { return {}; }
 
   // The shape whose size column is the greatest that is not above bytes.

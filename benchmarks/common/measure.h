@@ -21,8 +21,8 @@ class Measure {
   Measure(const Collective& collective, const Options& options, std::size_t max_bytes, std::optional<Flip> flip,
           Team& team);
 
-  // Goes over to this type, reduction and root: fills buffers where values change, and runs the warm-up. Nothing if they
-  // are selected already.
+  // Goes over to this type, reduction and root: fills buffers where values change, and runs the warm-up. Nothing if
+  // they are selected already.
   void select(rondeDataType_t type, rondeRedOp_t op, int root);
 
   // Measures and checks one size. The row is the same on all ranks; counts of wrong values are over all ranks.

@@ -12,8 +12,8 @@ class TrafficMatrix {
   // Uneven, with pairs that send nothing: rank s sends (1 + s + 2 r) mod 4 units to rank r.
   static TrafficMatrix uneven(int nranks);
 
-  // Reads as many rows as columns of numbers, row s what rank s sends; "#" begins a comment. Returns why not, with file and
-  // line, or an empty string.
+  // Reads as many rows as columns of numbers, row s what rank s sends; "#" begins a comment. Returns why not, with file
+  // and line, or an empty string.
   static std::string read(const std::string& path, TrafficMatrix* matrix);
 
   int nranks() const { return static_cast<int>(rows_.size()); }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The whole output of one run is golden/allreduce_perf.txt, times aside.
+"""The whole output of one run of a program is its file in golden/, times aside.
 
     golden_test.py PROGRAM GOLDEN [--update]
 """

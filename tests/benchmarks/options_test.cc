@@ -7,12 +7,25 @@
 #include "common/environment.h"
 #include "common/json_report.h"
 #include "common/trace.h"
+#include "common/values.h"
 
 namespace {
 
-perf::CommandLine parse(std::vector<const char*> arguments) {
+// A program that takes every flag.
+constexpr perf::Facts kAll = {.program = "x_perf",
+                              .description = "Measures x.",
+                              .size = "the size",
+                              .bus_factor = "the factor",
+                              .reduces = true,
+                              .has_root = true,
+                              .replays = true,
+                              .own_flag = "--matrix"};
+// One that takes only those of all programs.
+constexpr perf::Facts kFew = {.program = "x_perf", .size = "the size", .bus_factor = "the factor"};
+
+perf::CommandLine parse(std::vector<const char*> arguments, const perf::Facts& facts = kAll) {
   arguments.insert(arguments.begin(), "x_perf");
-  return perf::parse_command_line("x_perf", "Measures x.", static_cast<int>(arguments.size()), arguments.data());
+  return perf::parse_command_line(facts, static_cast<int>(arguments.size()), arguments.data());
 }
 
 TEST_CASE("defaults") {
@@ -53,15 +66,53 @@ TEST_CASE("all types, all reductions, steps") {
   CHECK(perf::sizes_of(*line.options) == std::vector<std::size_t>{0, 4, 8});
 }
 
+void check_refused(const perf::CommandLine& line, const char* name) {
+  INFO(line.error);
+  CHECK_FALSE(line.options.has_value());
+  CHECK(line.exit_code == 2);
+  CHECK(line.help.empty());
+  CHECK(line.error.find(name) != std::string::npos);
+  CHECK(std::count(line.error.begin(), line.error.end(), '\n') == 1);
+}
+
+TEST_CASE("roots") {
+  const auto roots = [](std::vector<const char*> arguments, const perf::Facts& facts) {
+    const auto line = parse(std::move(arguments), facts);
+    INFO(line.error);
+    REQUIRE(line.options.has_value());
+    return perf::roots_of(*line.options, facts, 3);
+  };
+  CHECK(roots({}, kAll) == std::vector<int>{0});
+  CHECK(roots({"-r", "2"}, kAll) == std::vector<int>{2});
+  CHECK(roots({"-r", "all"}, kAll) == std::vector<int>{0, 1, 2});
+  CHECK(roots({"-r", "-1"}, kAll) == std::vector<int>{0, 1, 2});
+  CHECK(roots({"--root=-1"}, kAll) == std::vector<int>{0, 1, 2});
+  CHECK(roots({"-r", "2"}, kFew) == std::vector<int>{perf::kNoRoot});
+  for (const char* wrong : {"-2", "first", "1x", "0x1", "99999999999"}) {
+    const std::string argument = std::string("--root=") + wrong;
+    check_refused(parse({argument.c_str()}), wrong);
+  }
+}
+
+TEST_CASE("flags that a program has no use for are refused, but for the root") {
+  const auto line = parse({"-t", "2"}, kFew);
+  REQUIRE(line.options.has_value());
+  CHECK(line.options->ops == std::vector<rondeRedOp_t>{perf::kNoReduction});
+  check_refused(parse({"-o", "sum"}, kFew), "-o: names a reduction");
+  check_refused(parse({"--op", "all"}, kFew), "-o: names a reduction");
+  check_refused(parse({"--sizes-from", "f"}, kFew), "--sizes-from");
+  check_refused(parse({"--matrix", "f"}, kFew), "--matrix");
+  CHECK(parse({"--matrix", "f"}).options->own_flag == "f");
+  const std::string help = parse({"--help"}, kFew).help;
+  for (const char* flag : {"--op", "--sizes-from", "--matrix"}) {
+    CHECK(help.find(flag) == std::string::npos);
+    CHECK(parse({"--help"}).help.find(flag) != std::string::npos);
+  }
+}
+
 TEST_CASE("wrong arguments name themselves") {
   const auto refused = [](std::vector<const char*> arguments, const char* name) {
-    const auto line = parse(std::move(arguments));
-    INFO(line.error);
-    CHECK_FALSE(line.options.has_value());
-    CHECK(line.exit_code == 2);
-    CHECK(line.help.empty());
-    CHECK(line.error.find(name) != std::string::npos);
-    CHECK(std::count(line.error.begin(), line.error.end(), '\n') == 1);
+    check_refused(parse(std::move(arguments)), name);
   };
   refused({"-t", "0"}, "--nthreads");
   refused({"-t", "abc"}, "abc");
@@ -91,6 +142,7 @@ TEST_CASE("help goes to stdout and names the hook for tests") {
   CHECK(line.error.empty());
   CHECK(line.help.find("--nthreads") != std::string::npos);
   CHECK(line.help.find(perf::kFlipVariable) != std::string::npos);
+  CHECK(line.help.find("size = the size; algbw = size / time; busbw = algbw * the factor") != std::string::npos);
 }
 
 TEST_CASE("traces") {
@@ -116,12 +168,15 @@ TEST_CASE("traces") {
 TEST_CASE("JSON has the keys of the format, and files are never overwritten") {
   perf::Totals totals;
   totals.ranks = {{1, "node"}};
-  totals.rows.resize(1);
+  totals.rows.resize(2);
   totals.rows[0].out_of_place.wrong = 2;
+  totals.rows[0].in_place.emplace();
   const perf::Options options;
   const auto json = nlohmann::json::parse(perf::to_json({"x_perf", {"x_perf", "\xff"}, "now", options, totals}));
   CHECK(json["results"][0]["out_of_place"]["nwrong"] == 2);
   CHECK(json["results"][0]["in_place"]["nwrong"] == "N/A");
+  CHECK(json["results"][1]["in_place"]["nwrong"] == "N/A");
+  CHECK(json["results"][1]["in_place"]["time"].is_null());
   CHECK(json["config"]["devices"][0]["hostname"] == "node");
   const std::string path = "json_of_options_test.json";
   std::string why;

@@ -77,9 +77,11 @@ def normalize(output):
     lines = []
     for line in output.splitlines():
         if line and not line.startswith("#"):
-            (_, _, _, wrong_out), (_, _, _, wrong_in) = cells(line)
-            times = "  <time->  <algb>  <busb>  "
-            line = line[:PREFIX] + times + wrong_out + times + wrong_in + line[PREFIX + 66:]
+            marked = ""
+            for time, _, _, wrong in cells(line):
+                numbers = "      N/A     N/A     N/A  " if time.strip() == "N/A" else "  <time->  <algb>  <busb>  "
+                marked += numbers + wrong
+            line = line[:PREFIX] + marked + line[PREFIX + 66:]
         line = re.sub(r"Pid +\d+ on +\S+", "Pid <pid-> on <host---->", line)
         line = re.sub(r"(# Avg bus bandwidth    : )\S+", r"\1<average>", line)
         line = re.sub(r"version \S+ ronde-headers=\d+ ronde-library=\d+", "version <version>", line)

@@ -32,7 +32,7 @@ perf::Row sample_row() {
   row.count = 262144;
   row.op = "sum";
   row.out_of_place = {95.2, 20, 11.01, 19.28, 0, {}};
-  row.in_place = {94.8, 21, 11.06, 19.36, 0, {}};
+  row.in_place = perf::Side{94.8, 21, 11.06, 19.36, 0, {}};
   return row;
 }
 
@@ -56,11 +56,44 @@ TEST_CASE("head and row have the columns of the format") {
 TEST_CASE("unchecked rows say so") {
   perf::Row row = sample_row();
   row.out_of_place.wrong.reset();
-  row.in_place.wrong.reset();
+  row.in_place->wrong.reset();
   CHECK(perf::table_row(row, {}) ==
         "     1048576        262144     float     sum      -1    95.20   11.01   19.28     N/A    94.80   11.06   "
         "19.36   "
         "  N/A\n");
+}
+
+TEST_CASE("an operation that cannot work in place has no numbers there") {
+  perf::Row row = sample_row();
+  row.op = "none";
+  row.in_place.reset();
+  CHECK(perf::table_row(row, {}) ==
+        "     1048576        262144     float    none      -1    95.20   11.01   19.28       0      N/A     N/A     "
+        "N/A     N/A\n");
+  perf::Options options;
+  options.per_iteration = true;
+  row.out_of_place.spread = perf::spread_of({1});
+  const std::string text = perf::table_row(row, options);
+  CHECK(text.size() == 52 + 2 * 69 + 1);
+  CHECK(text.find("0.00      N/A     N/A     N/A     N/A      N/A      N/A      N/A      N/A\n") != std::string::npos);
+}
+
+TEST_CASE("counters name the root, and what the busiest rank moves") {
+  perf::CounterRow row;
+  row.bytes = 64;
+  row.type = "float";
+  row.op = "none";
+  row.root = 2;
+  row.transport = "shm";
+  row.sent = 48;
+  row.ideal = 48;
+  const std::string text = perf::counters_table({row});
+  CHECK(text.find(
+            "#       size      type   redop   root   rank  transport          sent   headers      received   headers "
+            "        ideal\n") != std::string::npos);
+  CHECK(text.find(
+            "#         64     float    none      2      0        shm            48         0             0         0 "
+            "           48\n") != std::string::npos);
 }
 
 TEST_CASE("processor time, spread and time of day are added where asked for") {
@@ -70,7 +103,7 @@ TEST_CASE("processor time, spread and time of day are added where asked for") {
   options.report_timestamps = true;
   perf::Row row = sample_row();
   row.out_of_place.spread = perf::spread_of({1, 2, 3});
-  row.in_place.spread = perf::spread_of({4});
+  row.in_place->spread = perf::spread_of({4});
   row.timestamp = "2026-01-02 03:04:05";
   CHECK(perf::table_row(row, options) ==
         "     1048576        262144     float     sum      -1    20.00   11.01   19.28       0     1.00     3.00     "

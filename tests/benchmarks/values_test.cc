@@ -138,6 +138,25 @@ TEST_CASE("every rank matters, and values differ from place to place") {
   }
 }
 
+TEST_CASE("what is only moved has random bits, different on each rank") {
+  for (const TypeInfo& type : perf::all_types()) {
+    std::size_t equal = 0;
+    Bits ones = 0;
+    Bits zeros = 0;
+    for (std::size_t index = 0; index < 1000; ++index) {
+      const Bits first = perf::input_bits({type.type, perf::kNoReduction, 2}, 0, index);
+      equal += first == perf::input_bits({type.type, perf::kNoReduction, 2}, 1, index);
+      ones |= first;
+      zeros |= ~first;
+    }
+    const Bits all = type.bytes == 8 ? ~Bits{0} : (Bits{1} << (8 * type.bytes)) - 1;
+    INFO(type.name);
+    CHECK(equal < 20);
+    CHECK(ones == all);
+    CHECK((zeros & all) == all);
+  }
+}
+
 TEST_CASE("integer averages are tried with and without overflow") {
   const Reduction reduction{rondeInt8, rondeAvg, 4};
   int overflows[2] = {};

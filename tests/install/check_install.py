@@ -132,6 +132,10 @@ def main():
         run("gcc", *C_FLAGS, arguments.source / "examples/allreduce.c", *flags, "-o", by_pkg_config)
         check_example(by_pkg_config, library.parent)
 
+        built = {program.name for program in (arguments.build / "bin").glob("*_perf")}
+        installed = {program.name for program in (prefix / "bin").glob("*_perf")}
+        check(built == installed, f"all {len(built)} *_perf programs are installed"
+              + "".join(f"\n      only in one place: {name}" for name in sorted(built ^ installed)))
         for program in sorted(prefix.glob("bin/*")):
             run(program, "--help")
             check(True, f"bin/{program.name} --help works")

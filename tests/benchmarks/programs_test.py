@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""All *_perf programs: what each flag, column and message must be for every one of them. Each function is one test; the
+first argument chooses.
+
+    programs_test.py TEST FOLDER_OF_PROGRAMS
+"""
+import json
+import os
+import sys
+import tempfile
+
+import perf_program
+import programs
+
+
+def all_right(program, done, number_of_rows):
+    assert done.returncode == 0
+    counts = perf_program.wrong_counts(done.stdout)
+    assert len(counts) == number_of_rows, len(counts)
+    assert set(counts) == {("0", "0" if program.in_place else "N/A")}, counts
+    assert "# Out of bounds values : 0 OK" in done.stdout
+    assert done.stdout.splitlines()[-1] == "# Collective test concluded: " + program.name
+
+
+def columns(folder):
+    """Size, count, redop, root and bandwidths, from the definitions of the operations."""
+    for program in programs.ALL:
+        for nranks in (1, 2, 3, 4, 8):
+            if program.takes(nranks):
+                check_columns(program, os.path.join(folder, program.name), nranks)
+
+
+def check_columns(program, path, nranks):
+    root = nranks - 1
+    with tempfile.TemporaryDirectory() as temporary:
+        report = os.path.join(temporary, "x.json")
+        done = perf_program.run(path, f"-t {nranks} -b 0 -e 5000 -i 1000 -n 1 -d int8,double -r {root} -J {report}")
+        all_right(program, done, 12)
+        with open(report, encoding="utf-8") as file:
+            rows = json.load(file)["results"]
+    asked = [(element, size) for element in (1, 8) for size in range(0, 5001, 1000)]
+    lines = [line.split() for line in perf_program.rows(done.stdout)]
+    assert len(rows) == len(lines) == len(asked)
+    for row, line, (element, size) in zip(rows, lines, asked):
+        unit = element * program.blocks(nranks)
+        assert row["count"] == size // unit, row
+        assert row["size"] == row["count"] * unit, row
+        expected = (program.column_redop(), str(root if program.has_root else -1))
+        assert (row["redop"], row["root"]) == expected == tuple(line[3:5]), (row, line)
+        for side in ("out_of_place", "in_place") if program.in_place else ("out_of_place",):
+            numbers = row[side]
+            assert abs(numbers["alg_bw"] * numbers["time"] * 1e3 - row["size"]) <= 1e-6 * row["size"], row
+            assert abs(numbers["bus_bw"] - numbers["alg_bw"] * program.factor(nranks)) <= 1e-9 * numbers["alg_bw"], row
+        if not program.in_place:
+            assert row["in_place"] == {"time": None, "alg_bw": None, "bus_bw": None, "nwrong": "N/A"}, row
+
+
+def flags(folder):
+    """Groups of calls, of ranks, streams, waits, misaligned buffers, cycles, spread: all of them with every program."""
+    for program in programs.ALL:
+        path = os.path.join(folder, program.name)
+        for arguments in ("-m 4", "-m 3 -y 0", "-z 1", "-z 3 -y 0", "-u 1", "-a 3 -C 1", "-r 1", "-w 3 -N 2"):
+            done = perf_program.run(path, "-t 2 -b 8K -e 64K -f 8 -n 3 " + arguments)
+            all_right(program, done, 4 if "-N" in arguments else 2)
+        for arguments in ("-t 1 -g 4", "-t 2 -g 2 -m 2", "-t 2 -g 2 -y 0"):
+            all_right(program, perf_program.run(path, "-b 8K -e 64K -f 8 -n 3 " + arguments), 2)
+        done = perf_program.run(path, "-t 2 -b 1K -e 1K -n 3 -I 1 -S 1 -c 0")
+        assert done.returncode == 0
+        wrong = perf_program.rows(done.stdout)[0].split()
+        assert wrong.count("N/A") == (2 if program.in_place else 9), wrong
+
+
+def roots(folder):
+    for program in programs.ALL:
+        path = os.path.join(folder, program.name)
+        for arguments in ("-r all", "-r -1", "--root=-1"):
+            done = perf_program.run(path, f"-t 4 -b 4K -e 4K -n 1 {arguments}")
+            number = 4 if program.has_root else 1
+            all_right(program, done, number)
+            seen = [row.split()[4] for row in perf_program.rows(done.stdout)]
+            assert seen == ([str(root) for root in range(4)] if program.has_root else ["-1"]), seen
+        done = perf_program.run(path, "-t 2 -b 8 -e 8 -r 2")
+        if program.has_root:
+            refused(done, f"{program.name}: -r: root 2 is none of the 2 ranks, which count from 0")
+        else:
+            all_right(program, done, 1)
+
+
+def refused(done, message):
+    assert done.returncode == 2, done.returncode
+    assert done.stdout == "", done.stdout
+    assert done.stderr.splitlines()[0].startswith(message), done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def refusals(folder):
+    for program in programs.ALL:
+        path = os.path.join(folder, program.name)
+        for arguments in ("-t 0", "-b 1x", "-G 1", "-r x", "--nonsense", "stray"):
+            refused(perf_program.run(path, arguments), f"{program.name}: ")
+        if not program.reduces:
+            refused(perf_program.run(path, "-o sum"), f"{program.name}: -o: names a reduction; this program has none")
+        if program.name != "allreduce_perf":
+            refused(perf_program.run(path, "--sizes-from x"), f"{program.name}: --sizes-from: replays the allreduces")
+        if program.power_of_two:
+            refused(perf_program.run(path, "-t 3"), f"{program.name}: needs 1, 2, 4, 8 ... ranks")
+        if program.name != "alltoallv_perf":
+            refused(perf_program.run(path, "--matrix x"), f"{program.name}: there is no flag \"--matrix\"")
+
+
+def helps(folder):
+    """Every program explains itself."""
+    for program in programs.ALL:
+        done = perf_program.run(os.path.join(folder, program.name), "--help")
+        assert done.returncode == 0 and done.stderr == ""
+        assert done.stdout.startswith("Measures and checks ")
+        assert f"Usage: {program.name} [OPTIONS]" in done.stdout
+        for words in ("--nthreads", "Columns, with n ranks: size = ", "busbw = algbw * ", "Exit code: 0 "):
+            assert words in done.stdout, words
+        assert ("--op" in done.stdout) == program.reduces
+        version = perf_program.run(os.path.join(folder, program.name), "--version").stdout
+        assert version.startswith(f"{program.name} (Ronde) "), version
+
+
+def flipped(folder):
+    """One wrong byte on one rank is one wrong element, whatever the operation and the type."""
+    for program in programs.ALL:
+        path = os.path.join(folder, program.name)
+        for kind in ("int8", "float", "double"):
+            # The first byte, and one that several blocks lie before where there are several.
+            for index in (0, 257):
+                flags = f"-t 4 -b 32K -e 32K -n 1 -d {kind} -r 2"
+                size = perf_program.rows(perf_program.run(path, flags + " -c 0").stdout)[0].split()[0]
+                done = perf_program.run(path, flags, RONDE_PERF_FLIP=f"2:{size}:{index}")
+                assert done.returncode == 1, (program, kind)
+                assert perf_program.wrong_counts(done.stdout) == [("1", "0" if program.in_place else "N/A")], program
+                assert "FAILED: 1 wrong" in done.stdout.splitlines()[-1]
+        if program.root_receives:
+            # Others have no result: nothing to flip, nothing wrong.
+            done = perf_program.run(path, "-t 4 -b 1K -e 1K -n 1 -r 2", RONDE_PERF_FLIP="1:1024:0")
+            all_right(program, done, 1)
+
+
+def matrix(folder):
+    """alltoallv_perf --matrix."""
+    program = programs.BY_NAME["alltoallv_perf"]
+    path = os.path.join(folder, program.name)
+    with tempfile.TemporaryDirectory() as temporary:
+        file = os.path.join(temporary, "matrix.txt")
+        with open(file, "w", encoding="ascii") as text:
+            text.write("# all to rank 1, which answers nobody\n0 5 0\n0 0 0\n0 2 1\n")
+        done = perf_program.run(path, f"-t 3 -b 7K -e 7K -n 2 --matrix {file} --counters")
+        all_right(program, done, 1)
+        assert perf_program.rows(done.stdout)[0].split()[:2] == ["7168", "256"]
+        moved = [line.split() for line in done.stdout.splitlines() if line.startswith("#       7168")]
+        sent = {cells[5]: cells[7] for cells in moved}
+        assert sent == {"0": "5120", "1": "0", "2": "2048"}, sent
+        refused(perf_program.run(path, f"-t 2 --matrix {file}"), "alltoallv_perf: --matrix has 3 rows, there are 2 ")
+        with open(file, "w", encoding="ascii") as text:
+            text.write("1 2\n")
+        refused(perf_program.run(path, f"-t 2 --matrix {file}"), f"alltoallv_perf: --matrix {file}: {file}: 1 rows")
+    refused(perf_program.run(path, "-t 2 --matrix /nonexistent"), "alltoallv_perf: --matrix /nonexistent: ")
+
+
+def processes(folder):
+    """Two processes of two threads; rank 0 alone writes the table."""
+    for program in programs.ALL:
+        started = perf_program.start_ranks(os.path.join(folder, program.name), "-t 2 -b 8 -e 1M -f 64 -n 3 -r all", 2)
+        try:
+            outputs = [process.communicate(timeout=60) for process in started]
+            print(outputs)
+            assert [process.returncode for process in started] == [0, 0]
+            assert outputs[1][0] == ""
+            assert set(perf_program.wrong_counts(outputs[0][0])) == {("0", "0" if program.in_place else "N/A")}
+        finally:
+            perf_program.end_ranks(started)
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](*sys.argv[2:])
