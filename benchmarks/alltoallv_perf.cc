@@ -9,19 +9,18 @@ namespace {
 class AllToAllV final : public perf::Collective {
  public:
   perf::Facts facts() const override {
-    return {.program = "alltoallv_perf",
-            .description =
-                "Measures and checks all-to-all with blocks of different sizes: rank s sends (1 + s + 2r) mod 4 times\n"
-                "count elements to rank r, or what --matrix says.\n"
-                "Flags and columns are those of nccl-tests.",
-            .function = "rondeAlltoAllV",
-            .size = "bytes that the busiest rank sends or receives",
-            .bus_factor = "(n-1)/n",
-            .in_place = false,
-            .own_flag = "--matrix",
-            .own_flag_help =
-                "who sends how much to whom: n lines of n whole numbers, in line s what rank s sends to ranks "
-                "0, 1 ..., as multiples of count"};
+    return {
+        .program = "alltoallv_perf",
+        .description =
+            "Measures and checks all-to-all with blocks of different sizes: rank s sends (1 + s + 2r) mod 4 times\n"
+            "count elements to rank r, or what --matrix says.\n"
+            "Flags and columns are those of nccl-tests.",
+        .function = "rondeAlltoAllV",
+        .size = "bytes that the busiest rank sends or receives",
+        .bus_factor = "(n-1)/n",
+        .in_place = false,
+        .own_flag = "--matrix",
+        .own_flag_help = "n lines of n whole numbers: line s says how many times count rank s sends to ranks 0, 1 ..."};
   }
 
   std::string take_own_flag(const std::string& value) override { return perf::TrafficMatrix::read(value, &matrix_); }

@@ -5,7 +5,8 @@ usage: collective_matrix.py BIN_FOLDER [--quick] [--only WORD]...   BIN_FOLDER h
 
 Runs each combination of program, ranks and way below, one after the other, and prints a line for each. Programs with a
 root run with the last rank as root, and once with every rank. Exit code 1 if one of them reports a wrong element, fails,
-or ends without its closing line. --only keeps the combinations whose line contains all the words. --quick: few ranks and sizes.
+or ends without its closing line. --only keeps the combinations whose line contains all the words. --quick: few ranks and
+sizes.
 """
 
 import argparse
@@ -31,7 +32,7 @@ WAYS = {
     "tcp": ("processes", {"RONDE_TRANSPORT": "tcp"}),
 }
 RANKS = (1, 2, 3, 4, 5, 6, 7, 8, 12)
-QUICK_RANKS = (4,)
+QUICK_RANKS = (3, 4)
 
 
 def arguments_of(program, nranks, quick):

@@ -85,11 +85,11 @@ def check_chain(name, nranks, size, root, moved):
 
 
 def check_windows(name, nranks, size, moved):
-    """Where ranks read each other's memory, what several others need is written once."""
-    block = size // nranks
-    sent = {"allreduce_perf": size, "all_gather_perf": block, "reduce_scatter_perf": (nranks - 1) * block}[name]
-    received = {"allreduce_perf": 2}.get(name, 1) * (nranks - 1) * block
-    assert moved == Moved([sent] * nranks, [received] * nranks), (name, vars(moved))
+    """Where ranks read each other's memory: in all the same, but parts begin on cache lines, so some are a little longer."""
+    wanted = expected(name, nranks, size, 0)
+    for numbers, least in ((moved.sent, wanted.sent), (moved.received, wanted.received)):
+        assert sum(numbers) == sum(least), (name, vars(moved), vars(wanted))
+        assert all(abs(number - its) <= 0.01 * its for number, its in zip(numbers, least)), (name, vars(moved))
 
 
 def check_links(name, nranks, size, root, moved):
@@ -132,7 +132,9 @@ def main():
         table(sys.argv[1])
         return
     for program in programs.ALL:
-        for nranks in (2, 4) if program.power_of_two else (2, 3):
+        for nranks in (2, 3, 4):
+            if not program.takes(nranks):
+                continue
             check_program(sys.argv[1], program.name, nranks)
 
 
