@@ -114,13 +114,9 @@ CheckCounts Checker::compare(const Work& work, Pattern& pattern, int i) {
 void Checker::flip_byte(const Work& work, int i) {
   const int rank = team_.rank(i);
   if (!flip_ || flip_->rank != rank || flip_->bytes != work.shape.bytes) return;
-  std::size_t count = 0;
-  for (const Segment& segment : work.collective.expected(work.shape, rank, team_.nranks(), work.root)) {
-    count += segment.count;
-  }
-  if (flip_->index >= count * element_bytes(work)) return;
-  // Far from the right value in every type: more than the units that an average may be off, more than a sign.
   const std::size_t byte = recv_place(work, rank) * element_bytes(work) + flip_->index;
+  if (byte >= region_bytes(work) + kGuardBytes) return;
+  // Far from the right value in every type: more than the units that an average may be off, more than a sign.
   buffers_.recv[static_cast<std::size_t>(i)].data()[byte] ^= std::byte{0x55};
   flip_.reset();
 }

@@ -8,13 +8,14 @@
 
 namespace perf {
 
-// A hook for tests of the check itself: "rank:size:index" flips one byte of a result before it is checked.
+// A hook for tests of the check itself: "rank:size:index" flips one byte of a result, or of what lies behind it, before it
+// is checked.
 inline constexpr const char* kFlipVariable = "RONDE_PERF_FLIP";
 
 struct Flip {
   int rank = 0;
   std::size_t bytes = 0;  // the size as the table shows it
-  std::size_t index = 0;  // of the byte in the result
+  std::size_t index = 0;  // of the byte, from the beginning of the result on
 };
 
 // The hook, if it is set. *error is filled if it is set to something else than three numbers.

@@ -15,10 +15,12 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 }  // namespace
 
-std::size_t buffer_bytes(const Collective& collective, const Options& options, std::size_t max_bytes, int nranks) {
-  const Shape shape = collective.shape(max_bytes, 1, nranks);
-  const int calls = collective.facts().at_once ? options.calls_per_iteration : 1;
-  return std::max(shape.send_count, shape.recv_count) * static_cast<std::size_t>(calls);
+std::size_t buffer_share(const Collective& collective, const Options& options, int nranks) {
+  const std::size_t calls = collective.facts().at_once ? static_cast<std::size_t>(options.calls_per_iteration) : 1;
+  const std::size_t bytes = std::max<std::size_t>(options.max_bytes, 1);
+  const Shape shape = collective.shape(bytes, 1, nranks);
+  const std::size_t one = std::max({shape.send_count, shape.recv_count, std::size_t{1}});
+  return calls * (one / bytes + (one % bytes == 0 ? 0 : 1));
 }
 
 Measure::Measure(const Collective& collective, const Options& options, std::size_t max_bytes, std::optional<Flip> flip,
@@ -27,7 +29,7 @@ Measure::Measure(const Collective& collective, const Options& options, std::size
   std::size_t element = 1;
   for (rondeDataType_t type : options.types) element = std::max(element, type_info(type).bytes);
   const std::size_t unalign = static_cast<std::size_t>(options.unalign_elements) * element;
-  const std::size_t bytes = buffer_bytes(collective, options, max_bytes, team.nranks());
+  const std::size_t bytes = max_bytes * buffer_share(collective, options, team.nranks());
   for (int i = 0; i < team.size(); ++i) {
     buffers_.send.emplace_back(bytes, unalign);
     buffers_.recv.emplace_back(bytes, unalign);

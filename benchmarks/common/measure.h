@@ -12,8 +12,8 @@
 
 namespace perf {
 
-// Bytes of each of a rank's two buffers for sizes up to max_bytes, whatever the type.
-std::size_t buffer_bytes(const Collective& collective, const Options& options, std::size_t max_bytes, int nranks);
+// How many times the greatest size each of a rank's two buffers must hold.
+std::size_t buffer_share(const Collective& collective, const Options& options, int nranks);
 
 class Measure {
  public:

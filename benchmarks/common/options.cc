@@ -221,12 +221,12 @@ void finish(const Texts& texts, const Facts& facts, Options& o) {
 
 std::string help_footer(const Facts& facts) {
   return fmt::format(
-      "Columns, with n ranks: size = {}; algbw = size / time; busbw = algbw * {};\n"
+      "Columns, with n ranks: size = {}; algbw = size / time; busbw = algbw * {}.\n"
       "#wrong: elements of results that are not right, over all ranks.\n"
       "Ranks are processes * threads * ranks in a thread; ronderun, mpirun, srun or torchrun start the processes.\n"
       "Exit code: 0 right or not checked, 1 wrong results or an error, 2 wrong arguments.\n"
       "For tests of this program: {}=rank:size:index flips the byte at that index of the\n"
-      "first checked result of that size on that rank.",
+      "first checked result of that size on that rank, or behind it: a byte that must stay.",
       facts.size, facts.bus_factor, kFlipVariable);
 }
 

@@ -147,17 +147,14 @@ class RankThread {
   // The greatest size that is asked for and fits into memory.
   std::size_t agreed_max_bytes() {
     const Options& options = job_.options;
-    const std::size_t greatest = agreed_buffer_bytes();
-    const std::size_t needed = buffer_bytes(job_.collective, options, options.max_bytes, job_.nranks());
-    if (needed <= greatest) return options.max_bytes;
-    const std::size_t share = (needed + options.max_bytes - 1) / options.max_bytes;  // buffer bytes for one of the size
-    if (options.min_bytes > greatest / share) {
-      throw std::runtime_error(fmt::format("-b {} needs {} bytes in each of 2 buffers a rank, memory has room for {}",
-                                           options.min_bytes, options.min_bytes * share, greatest));
+    const std::size_t greatest = agreed_buffer_bytes() / buffer_share(job_.collective, options, job_.nranks());
+    if (options.max_bytes <= greatest) return options.max_bytes;
+    if (options.min_bytes > greatest) {
+      throw std::runtime_error(fmt::format("-b asks for a size of {} bytes, memory has room for one of {} on all ranks",
+                                           options.min_bytes, greatest));
     }
-    if (team_.is_root())
-      print(fmt::format("# Sizes above {} bytes are left out: memory is too small\n", greatest / share));
-    return greatest / share;
+    if (team_.is_root()) print(fmt::format("# Sizes above {} bytes are left out: memory is too small\n", greatest));
+    return greatest;
   }
 
   Job& job_;

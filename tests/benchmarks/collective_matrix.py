@@ -18,8 +18,9 @@ import time
 import perf_program
 import programs
 
-# Sizes that are no multiples of anything, up to several slices and pieces.
+# Sizes that are no multiples of anything; the large ones have many slices and pieces.
 ALL_SIZES = "-b 1 -e 256K -f 7 -n 1 -w 0 -d all"
+LARGE_SIZES = "-b 1000003 -e 16M -f 4 -n 1 -w 0 -d int8,half,float -u 1"
 ALL_ROOTS = "-b 100 -e 100K -f 1000 -n 1 -w 0 -d double -r all"
 QUICK_SIZES = "-b 3 -e 40K -f 100 -n 1 -w 0 -d all"
 
@@ -40,6 +41,8 @@ def arguments_of(program, nranks, quick):
     yield (QUICK_SIZES if quick else ALL_SIZES) + (" -o all" if program.reduces else "") + root
     if program.has_root and nranks > 1:
         yield ALL_ROOTS
+    if not quick:
+        yield LARGE_SIZES + root
 
 
 def combinations(quick):

@@ -127,7 +127,7 @@ def flipped(folder):
     for program in programs.ALL:
         path = os.path.join(folder, program.name)
         for kind in ("int8", "float", "double"):
-            # The first byte, and one that several blocks lie before where there are several.
+            # The first byte, and one in the middle of an element.
             for index in (0, 257):
                 flags = f"-t 4 -b 32K -e 32K -n 1 -d {kind} -r 2"
                 size = perf_program.rows(perf_program.run(path, flags + " -c 0").stdout)[0].split()[0]
@@ -135,10 +135,22 @@ def flipped(folder):
                 assert done.returncode == 1, (program, kind)
                 assert perf_program.wrong_counts(done.stdout) == [("1", "0" if program.in_place else "N/A")], program
                 assert "FAILED: 1 wrong" in done.stdout.splitlines()[-1]
-        if program.root_receives:
-            # Others have no result: nothing to flip, nothing wrong.
-            done = perf_program.run(path, "-t 4 -b 1K -e 1K -n 1 -r 2", RONDE_PERF_FLIP="1:1024:0")
-            all_right(program, done, 1)
+
+
+def touched(folder):
+    """A byte that nobody may have written: behind the buffers, and on a rank that gets no result."""
+    for program in programs.ALL:
+        path = os.path.join(folder, program.name)
+        flags = "-t 4 -b 32K -e 32K -n 1 -d int8 -r 2"
+        size, count = (int(cell) for cell in perf_program.rows(perf_program.run(path, flags).stdout)[0].split()[:2])
+        # Of hypercube_perf the size leaves out the rank's own block.
+        end = size + count if program.power_of_two else size
+        for rank, index in [(2, end)] + [(1, 0)] * program.root_receives:
+            done = perf_program.run(path, flags, RONDE_PERF_FLIP=f"{rank}:{size}:{index}")
+            assert done.returncode == 1, program
+            assert perf_program.wrong_counts(done.stdout) == [("0", "0" if program.in_place else "N/A")], program
+            assert done.stdout.splitlines()[-1].endswith("FAILED: 0 wrong elements, 1 bytes out of bounds"), program
+            assert "# Out of bounds values : 1 FAILED" in done.stdout, program
 
 
 def matrix(folder):
