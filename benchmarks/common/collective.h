@@ -104,6 +104,7 @@ class Collective {
 // `count` elements from place `first` on of what each rank gave, in rank order.
 inline std::vector<Segment> part_of_each(int nranks, std::size_t first, std::size_t count) {
   std::vector<Segment> segments;
+  segments.reserve(static_cast<std::size_t>(nranks));
   for (int rank = 0; rank < nranks; ++rank) segments.push_back({rank, first, count});
   return segments;
 }

@@ -138,7 +138,8 @@ class RankThread {
   std::size_t agreed_buffer_bytes() {
     // Where the launcher does not tell, all of them may be on this host.
     const int processes_here = job_.world.local_nranks > 0 ? job_.world.local_nranks : job_.world.nranks;
-    const auto buffers = static_cast<std::size_t>(2 * job_.ranks_per_process() * processes_here);
+    const auto buffers =
+        2 * static_cast<std::size_t>(job_.ranks_per_process()) * static_cast<std::size_t>(processes_here);
     std::vector<double> greatest = {static_cast<double>(greatest_buffer(buffers))};
     team_.reduce(&greatest, rondeMin);
     return static_cast<std::size_t>(std::min(greatest[0], 9e18));
