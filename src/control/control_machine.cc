@@ -35,11 +35,11 @@ ControlMachine::ControlMachine(uint32_t rank, uint32_t nranks, std::function<std
 void ControlMachine::received(uint32_t peer, ByteView message, Time now) {
   if (left_) return;
   Reader reader(message);
-  uint32_t begun = 0;
+  Goodbye goodbye;
   bool known = true;
   if (reader.number<WordKind>() == WordKind::goodbye) {
-    known = decode_goodbye(reader, begun);
-    if (known) goodbye_received(peer, begun, now);
+    known = decode(reader, goodbye) && makes_sense(goodbye.departed);
+    if (known) goodbye_received(peer, goodbye, now);
   } else {
     known = flood_.received(peer, message);
     for (const Flood::Arrival& arrival : flood_.take_arrivals()) known = arrived(arrival, now) && known;
@@ -49,21 +49,27 @@ void ControlMachine::received(uint32_t peer, ByteView message, Time now) {
   }
 }
 
-void ControlMachine::goodbye_received(uint32_t peer, uint32_t begun, Time now) {
+void ControlMachine::goodbye_received(uint32_t peer, const Goodbye& goodbye, Time now) {
   flood_.close(peer);
   closes_.push_back(peer);
-  heard_of_left(peer);
-  if (!departed_.emplace(peer, begun).second) return;
+  hear_of_departure(peer, goodbye.begun);
+  for (const auto& [rank, begun] : goodbye.departed) hear_of_departure(rank, begun);
+  if (!said_goodbye_.insert(peer).second) return;
   if (shrink_.active()) flood_.say(encode_left({peer}));  // only its neighbours have heard it
   shrink_.gone(peer, now);
   if (ended()) return;
   if (check_departed() || !inquiry_) return;
-  inquiry_->left(peer, begun);
+  inquiry_->left(peer, goodbye.begun);
+  for (const auto& [rank, begun] : goodbye.departed) inquiry_->left(rank, begun);
   conclude_if_due();
 }
 
-void ControlMachine::heard_of_left(uint32_t rank) {
-  if (left_ranks_.insert(rank).second) new_left_.push_back(rank);
+void ControlMachine::hear_of_departure(uint32_t rank, uint32_t begun) {
+  if (rank != rank_ && departed_.emplace(rank, begun).second) new_left_.push_back(rank);
+}
+
+bool ControlMachine::makes_sense(const Departures& departed) const {
+  return std::all_of(departed.begin(), departed.end(), [this](const auto& entry) { return entry.first < nranks_; });
 }
 
 void ControlMachine::closed(uint32_t peer, const Status& end, Time now) {
@@ -153,11 +159,8 @@ bool ControlMachine::answer_arrived(WordKind kind, const Flood::Arrival& arrival
   }
   Answer answer;
   if (kind != WordKind::inquiry || !decode(reader, answer)) return false;
-  if (answer.wait && !makes_sense(*answer.wait)) return false;
-  for (const auto& [rank, begun] : answer.departed) {
-    if (rank >= nranks_) return false;
-    heard_of_left(rank);
-  }
+  if ((answer.wait && !makes_sense(*answer.wait)) || !makes_sense(answer.departed)) return false;
+  for (const auto& [rank, begun] : answer.departed) hear_of_departure(rank, begun);
   if (!inquiry_ || arrival.number != inquiry_number_) return true;
   inquiry_->answered(*arrival.answers, answer);
   conclude_if_due();
@@ -216,7 +219,8 @@ void ControlMachine::leave(uint32_t begun, Time now) {
   shrink_.give_up({rondeRemoteError, fmt::format("rank {} has left while the ranks agreed on who goes on", rank_)},
                   now);
   messages_ = take_messages();
-  const auto goodbye = std::make_shared<const Message>(encode_goodbye(begun));
+  const auto goodbye =
+      std::make_shared<const Message>(encode_goodbye({begun, {departed_.begin(), departed_.end()}}));
   for (const uint32_t peer : flood_.links()) messages_.push_back({peer, goodbye});
   inquiry_.reset();
 }

@@ -56,19 +56,20 @@ class ControlMachine {
   // Neighbours that have said goodbye: nothing more goes to them.
   [[nodiscard]] std::vector<uint32_t> take_closes() { return std::exchange(closes_, {}); }
   [[nodiscard]] std::vector<uint32_t> take_lost() { return std::exchange(new_lost_, {}); }
-  // Ranks that are known to have left: neighbours, and those of whom an inquiry has learnt it. Whether that is a fault of
-  // sends and receives only the rank that waits in them can tell.
+  // Ranks that are known to have left: neighbours, and those of whom others have told. Whether that is a fault of sends and
+  // receives only the rank that waits in them can tell.
   [[nodiscard]] std::vector<uint32_t> take_left() { return std::exchange(new_left_, {}); }
   [[nodiscard]] std::vector<LateNote> take_late_notes() { return std::exchange(late_notes_, {}); }
   [[nodiscard]] Deadline next_deadline() const;
 
  private:
-  void goodbye_received(uint32_t peer, uint32_t begun, Time now);
+  void goodbye_received(uint32_t peer, const Goodbye& goodbye, Time now);
   [[nodiscard]] bool arrived(const Flood::Arrival& arrival, Time now);
   [[nodiscard]] bool answer_arrived(WordKind kind, const Flood::Arrival& arrival, Reader& reader, Time now);
   [[nodiscard]] bool shrink_word_arrived(WordKind kind, const Flood::Arrival& arrival, Reader& reader, Time now);
   void asked(const Flood::Arrival& arrival, const CallNote& call, Time now);
-  void heard_of_left(uint32_t rank);
+  void hear_of_departure(uint32_t rank, uint32_t begun);
+  [[nodiscard]] bool makes_sense(const Departures& departed) const;
   void concluded(const LateNote& note);
   void lose(uint32_t rank, const Status& how, Time now);
   void fail(Status why);
@@ -95,8 +96,8 @@ class ControlMachine {
   const std::function<std::string(uint32_t)> who_;
   const std::function<Whereabouts(uint32_t)> whereabouts_;
   Flood flood_;
-  std::map<uint32_t, uint32_t> departed_;  // neighbours that have left; the last call that each had begun
-  std::set<uint32_t> left_ranks_;  // these, and those of whom others have told
+  std::set<uint32_t> said_goodbye_;        // neighbours
+  std::map<uint32_t, uint32_t> departed_;  // these, and those of whom others have told; the last call that each had begun
   std::set<uint32_t> lost_;
   std::optional<Status> failure_;
   bool reported_ = false;

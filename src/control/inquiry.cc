@@ -37,14 +37,27 @@ void Inquiry::left(uint32_t rank, uint32_t begun) {
 
 namespace {
 
-// "ranks 0, 1 and 4: AllReduce (...); rank 3: AllReduce (...)", in the order of their first ranks.
+// "ranks 0, 1 and 4: AllReduce (...); rank 3: AllReduce (...)", in the order of their first ranks. What a description leaves
+// out, and what differs all the same, are the counts of single blocks and buffers.
 std::string calls_text(const std::map<uint32_t, CallNote>& calls) {
-  std::map<std::string, std::vector<uint32_t>> ranks_of;
-  for (const auto& [rank, call] : calls) ranks_of[call.description].push_back(rank);
-  std::map<uint32_t, std::string> parts;
-  for (const auto& [text, ranks] : ranks_of) parts[ranks.front()] = fmt::format("{}: {}", ranks_text(ranks), text);
+  struct Part {
+    const CallNote* call;
+    std::vector<uint32_t> ranks;
+  };
+  std::vector<Part> parts;
+  for (const auto& [rank, call] : calls) {
+    const auto known = std::find_if(parts.begin(), parts.end(), [&call = call](const Part& part) {
+      return part.call->digest == call.digest && part.call->description == call.description;
+    });
+    known != parts.end() ? known->ranks.push_back(rank) : parts.push_back({&call, {rank}});
+  }
   std::string all;
-  for (const auto& [first, part] : parts) all += (all.empty() ? "" : "; ") + part;
+  std::set<std::string> described;
+  for (const Part& part : parts) {
+    const bool is_new = described.insert(part.call->description).second;
+    all += fmt::format("{}{}: {}{}", all.empty() ? "" : "; ", ranks_text(part.ranks), part.call->description,
+                       is_new ? "" : ", with other counts");
+  }
   return all;
 }
 

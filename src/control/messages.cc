@@ -44,6 +44,22 @@ void write_call(Writer& writer, const CallNote& call, size_t most_text_bytes = k
   return read_some(reader, call.sends_to) && read_some(reader, call.receives_from);
 }
 
+void write_departures(Writer& writer, const Departures& departed, size_t most) {
+  const size_t count = std::min(departed.size(), most);
+  writer.number(static_cast<uint32_t>(count));
+  for (size_t i = 0; i < count; ++i) writer.number(departed[i].first).number(departed[i].second);
+}
+
+Departures read_departures(Reader& reader) {
+  Departures departed;
+  const auto count = reader.number<uint32_t>();
+  for (uint32_t i = 0; i < count && reader.ok(); ++i) {
+    const auto rank = reader.number<uint32_t>();
+    departed.emplace_back(rank, reader.number<uint32_t>());
+  }
+  return departed;
+}
+
 void write_ballot(Writer& writer, const Ballot& ballot) { writer.number(ballot.round).number(ballot.rank); }
 
 Ballot read_ballot(Reader& reader) {
@@ -133,8 +149,7 @@ Bytes encode(const Answer& answer) {
     writer.number(static_cast<uint8_t>(call->has_value()));
     if (*call) write_call(writer, **call);
   }
-  writer.number(static_cast<uint32_t>(answer.departed.size()));
-  for (const auto& [rank, begun] : answer.departed) writer.number(rank).number(begun);
+  write_departures(writer, answer.departed, answer.departed.size());
   return writer.take();
 }
 
@@ -173,9 +188,10 @@ Bytes encode_left(const std::vector<uint32_t>& ranks) {
   return writer.take();
 }
 
-Bytes encode_goodbye(uint32_t begun) {
+Bytes encode_goodbye(const Goodbye& goodbye) {
   Writer writer = begin(WordKind::goodbye);
-  writer.number(begun);
+  writer.number(goodbye.begun);
+  write_departures(writer, goodbye.departed, kMostTold);
   return writer.take();
 }
 
@@ -210,12 +226,7 @@ bool decode(Reader& reader, Answer& answer) {
     call->reset();
     if (reader.number<uint8_t>() != 0 && !read_call(reader, call->emplace())) return false;
   }
-  const auto count = reader.number<uint32_t>();
-  answer.departed.clear();
-  for (uint32_t i = 0; i < count && reader.ok(); ++i) {
-    const auto rank = reader.number<uint32_t>();
-    answer.departed.emplace_back(rank, reader.number<uint32_t>());
-  }
+  answer.departed = read_departures(reader);
   return reader.complete();
 }
 
@@ -244,9 +255,10 @@ bool decode(Reader& reader, ShrinkCommit& commit) {
   return read_decision(reader, commit.decision) && reader.complete();
 }
 
-bool decode_goodbye(Reader& reader, uint32_t& begun) {
-  begun = reader.number<uint32_t>();
-  return reader.complete();
+bool decode(Reader& reader, Goodbye& goodbye) {
+  goodbye.begun = reader.number<uint32_t>();
+  goodbye.departed = read_departures(reader);
+  return reader.complete() && goodbye.departed.size() <= kMostTold;
 }
 
 }  // namespace ronde

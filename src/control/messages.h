@@ -62,10 +62,20 @@ struct LateNote {
   std::vector<RankWait> waits = {};
 };
 
+// By rank: the last collective that each had begun when it left.
+using Departures = std::vector<std::pair<uint32_t, uint32_t>>;
+
+// departed: others that have left before, at most kMostTold, so that it stays known when their neighbours go.
+struct Goodbye {
+  uint32_t begun = 0;
+  Departures departed;
+};
+inline constexpr size_t kMostTold = 64;
+
 struct Answer {
   Whereabouts whereabouts;
-  std::optional<CallNote> wait;                         // what it waits in, for long
-  std::vector<std::pair<uint32_t, uint32_t>> departed;  // neighbours that have left; the last call that each had begun
+  std::optional<CallNote> wait;  // what it waits in, for long
+  Departures departed;           // as far as it knows
 };
 
 // One attempt of one rank to have the others agree; later attempts are greater.
@@ -125,7 +135,7 @@ enum class WordKind : uint8_t {
 [[nodiscard]] Bytes encode(const ShrinkQuestion& question);
 [[nodiscard]] Bytes encode(const ShrinkCommit& commit);
 [[nodiscard]] Bytes encode_left(const std::vector<uint32_t>& ranks);
-[[nodiscard]] Bytes encode_goodbye(uint32_t begun);
+[[nodiscard]] Bytes encode_goodbye(const Goodbye& goodbye);
 // Answers begin with the kind of what they answer.
 [[nodiscard]] Bytes encode(const Answer& answer);
 [[nodiscard]] Bytes encode(const ShrinkAnswer& answer);
@@ -139,6 +149,6 @@ enum class WordKind : uint8_t {
 [[nodiscard]] bool decode(Reader& reader, ShrinkQuestion& question);
 [[nodiscard]] bool decode(Reader& reader, ShrinkAnswer& answer);
 [[nodiscard]] bool decode(Reader& reader, ShrinkCommit& commit);
-[[nodiscard]] bool decode_goodbye(Reader& reader, uint32_t& begun);
+[[nodiscard]] bool decode(Reader& reader, Goodbye& goodbye);
 
 }  // namespace ronde

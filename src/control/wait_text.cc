@@ -34,17 +34,16 @@ std::string call_text(const CallNote& call) {
   return call.numbered ? fmt::format("{} number {}", call.description, call.sequence) : call.description;
 }
 
-// Those of `awaited` that are to blame themselves; empty: none is.
+// Those it waits for that are to blame themselves; empty: none is.
 std::string blamed_text(const LateNote& note, const RankWait& wait) {
   std::vector<uint32_t> behind;
   std::vector<uint32_t> silent;
-  for (const uint32_t rank : wait.awaited) {
-    if (contains(note.silent, rank)) {
-      silent.push_back(rank);
-    } else if (contains(note.behind, rank) && wait_of(note, rank) == nullptr) {
-      behind.push_back(rank);
-    }
-  }
+  // Of the call that was asked about all of them are known, of others only some.
+  const bool is_asked = note.numbered && wait.call.numbered && wait.call.sequence == note.sequence;
+  for (const uint32_t rank : note.silent)
+    if (is_asked || contains(wait.awaited, rank)) silent.push_back(rank);
+  for (const uint32_t rank : note.behind)
+    if ((is_asked || contains(wait.awaited, rank)) && wait_of(note, rank) == nullptr) behind.push_back(rank);
   std::string text;
   if (!behind.empty())
     text = fmt::format("{}, which {} not called {}", ranks_text(behind), behind.size() == 1 ? "has" : "have",
@@ -90,9 +89,12 @@ bool concerns(const LateNote& note, uint32_t rank, bool numbered, uint32_t seque
   return (numbered && note.numbered && note.sequence == sequence) || own_wait(note, rank, numbered, sequence) != nullptr;
 }
 
-std::string awaited_text(const LateNote& note, uint32_t rank, bool numbered, uint32_t sequence) {
+std::string awaited_text(const LateNote& note, uint32_t rank, bool numbered, uint32_t sequence,
+                         const std::string& next) {
   const RankWait* start = own_wait(note, rank, numbered, sequence);
-  if (start == nullptr) return "";
+  if (start == nullptr) return next;
+  if (start->awaited.empty())
+    return next + (numbered ? " (all ranks have called it)" : " (the other part of it has been called)");
   const std::vector<const RankWait*> way = way_from(note, *start);
   const bool circle = way.size() > 1 && std::find(way.begin(), way.end() - 1, way.back()) != way.end() - 1;
   // A circle of collectives alone cannot be: one of them is the earliest.
@@ -109,7 +111,7 @@ std::string awaited_text(const LateNote& note, uint32_t rank, bool numbered, uin
   const std::string blamed = blamed_text(note, *way.back());
   if (!blamed.empty()) return text + blamed;
   const std::vector<uint32_t>& rest = way.back()->awaited;
-  if (text.empty()) return "";
+  if (text.empty()) return next;
   return text + (rest.empty() ? "another rank" : ranks_text(rest));
 }
 

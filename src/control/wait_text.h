@@ -11,8 +11,9 @@ namespace ronde {
 // Whether the note says anything of the wait of `rank` in that call.
 [[nodiscard]] bool concerns(const LateNote& note, uint32_t rank, bool numbered, uint32_t sequence);
 
-// "rank 1, which has not called it"; "rank 1, which waits in Send (1 bytes to rank 0) for rank 0: a circle: ...". Empty: it
-// does not say for whom. Of a note that concerns the wait.
-[[nodiscard]] std::string awaited_text(const LateNote& note, uint32_t rank, bool numbered, uint32_t sequence);
+// "rank 1, which has not called it"; "rank 1, which waits in Send (1 bytes to rank 0) for rank 0: a circle: ...". next: the
+// rank that it waits for directly, for a note that names nobody.
+[[nodiscard]] std::string awaited_text(const LateNote& note, uint32_t rank, bool numbered, uint32_t sequence,
+                                       const std::string& next);
 
 }  // namespace ronde

@@ -47,10 +47,8 @@ Whereabouts Agreement::whereabouts(uint32_t sequence) const {
 
 std::string Agreement::whom(bool numbered, uint32_t sequence, const std::string& next) const {
   const std::scoped_lock lock(mutex_);
-  if (!late_ || !concerns(*late_, rank_, numbered, sequence)) return next;
-  const std::string text = awaited_text(*late_, rank_, numbered, sequence);
-  if (!text.empty()) return text;
-  return next + (numbered ? " (all ranks have called it)" : " (which has called the other part of it)");
+  if (!late_) return next;
+  return awaited_text(*late_, rank_, numbered, sequence, next);
 }
 
 std::optional<std::string> Agreement::left_since(Time since, const CallNote& call) const {

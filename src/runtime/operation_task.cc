@@ -104,6 +104,11 @@ Progress OperationTask::end_with(const Status& status) {
 }
 
 Progress OperationTask::blocked_on_mismatch(int peer, uint32_t sequence, uint32_t digest) {
+  if (!is_numbered(args_)) {
+    return blocked_until_verdict({rondeMismatch, fmt::format("what rank {} sends belongs to a collective: two ranks must call "
+                                                             "collectives and their messages in the same order",
+                                                             peer)});
+  }
   const bool other_operation = sequence == sequence_ && digest != digest_;
   return blocked_until_verdict(
       {rondeMismatch,

@@ -1,6 +1,7 @@
 // Waits of sends and receives, in virtual time: whom they are for in truth, circles, ranks that have left.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
 
@@ -40,7 +41,8 @@ class Waits {
     const CallNote& wait = waits_.at(rank);
     for (LateNote& note : ranks[rank].take_late_notes())
       if (concerns(note, rank, wait.numbered, wait.sequence)) notes_[rank] = std::move(note);
-    return notes_[rank] ? awaited_text(*notes_[rank], rank, wait.numbered, wait.sequence) : "nothing is known";
+    if (!notes_[rank]) return "nothing is known";
+    return awaited_text(*notes_[rank], rank, wait.numbered, wait.sequence, "the next");
   }
 
   Machines ranks;
@@ -51,6 +53,18 @@ class Waits {
 };
 
 }  // namespace
+
+TEST_CASE("many ranks that have not called a collective are all named") {
+  Waits waits(200);
+  const CallNote sum = testing::call(5, "AllReduce (int8)");
+  waits.ranks.calls[0][5] = sum;
+  waits.wait(0, sum);
+  CHECK(waits.text(0) == "ranks 1-199, which have not called it");
+  for (uint32_t rank = 1; rank < 200; ++rank) waits.ranks.calls[rank][5] = sum;
+  waits.ranks.pass(Milliseconds(9'000));
+  waits.wait(0, sum, kWarning);
+  CHECK(waits.text(0) == "the next (all ranks have called it)");
+}
 
 TEST_CASE("two ranks that both send first hear of the circle, whoever waits first") {
   const uint32_t first = GENERATE(0u, 1u);
@@ -118,18 +132,14 @@ TEST_CASE("a message waits for a rank that waits in a collective for a late one"
   waits.wait(1, sum);
   waits.wait(0, receive_from(1));
   CHECK(waits.text(0) == "rank 1, which waits in AllReduce (int8) number 5 for rank 2, which has not called it");
-  // Rank 0 is a victim.
-  CHECK(waits.text(1) == "ranks 0 and 2, which have not called it");
-  waits.ranks.pass(Milliseconds(9'000));
-  waits.wait(1, sum, kWarning);
-  CHECK(waits.text(1) == "rank 2, which has not called it");
+  CHECK(waits.text(1) == "rank 2, which has not called it");  // rank 0 is a victim
 }
 
 TEST_CASE("ranks whose messages meet wait for the network, not for each other") {
   Waits waits(3);
   waits.wait(0, group({1}, {1}));
   waits.wait(1, group({0}, {0}));
-  for (const uint32_t rank : {0u, 1u}) CHECK(waits.text(rank).empty());
+  CHECK(waits.text(1) == "the next (the other part of it has been called)");
   // Also for one that is late, and for that alone.
   waits.wait(0, {2, 0, "a group of Send and Recv (9 bytes)", false, {1, 2}, {1}});
   CHECK(waits.text(0) == "rank 2, which has not called the other part of it");
@@ -162,6 +172,26 @@ TEST_CASE("who has left is known to ranks that wait for its messages, and is no 
   CHECK(waits.ranks[waiter].take_left() == std::vector<uint32_t>{0});
   CHECK(waits.ranks[waiter].take_left().empty());
   for (uint32_t rank = 1; rank < nranks; ++rank) CHECK(waits.ranks.failure(rank).empty());
+}
+
+TEST_CASE("who has left stays known when its neighbours have left, too") {
+  Waits waits(16);
+  waits.ranks[0].leave(3, waits.ranks.now);
+  waits.ranks.settle();
+  for (const uint32_t peer : control_neighbours(0, 16)) {
+    waits.ranks[peer].leave(4, waits.ranks.now);
+    waits.ranks.settle();
+  }
+  SECTION("for messages") {
+    const std::vector<uint32_t> left = waits.ranks[7].take_left();
+    CHECK(std::count(left.begin(), left.end(), 0u) == 1);
+    CHECK(waits.ranks.failure(7).empty());
+  }
+  SECTION("for collectives") {
+    waits.ranks.begin(7, testing::call(4), kLong);
+    CHECK_THAT(waits.ranks.failure(7), Catch::StartsWith("100 rank 0 (pid 7) has left") &&
+                                           Catch::Contains("after operation number 3"));
+  }
 }
 
 TEST_CASE("a wait for messages that has ended is nobody's any more") {

@@ -26,7 +26,7 @@ void feed(ronde::ByteView input, const ronde::CallNote& wait) {
     static_cast<void>(machine.take_messages());
     static_cast<void>(machine.take_left());
     for (const ronde::LateNote& note : machine.take_late_notes())
-      static_cast<void>(ronde::awaited_text(note, 0, wait.numbered, wait.sequence));
+      static_cast<void>(ronde::awaited_text(note, 0, wait.numbered, wait.sequence, "rank 1"));
   }
 }
 
