@@ -219,8 +219,7 @@ void ControlMachine::leave(uint32_t begun, Time now) {
   shrink_.give_up({rondeRemoteError, fmt::format("rank {} has left while the ranks agreed on who goes on", rank_)},
                   now);
   messages_ = take_messages();
-  const auto goodbye =
-      std::make_shared<const Message>(encode_goodbye({begun, {departed_.begin(), departed_.end()}}));
+  const auto goodbye = std::make_shared<const Message>(encode_goodbye({begun, {departed_.begin(), departed_.end()}}));
   for (const uint32_t peer : flood_.links()) messages_.push_back({peer, goodbye});
   inquiry_.reset();
 }
@@ -252,7 +251,7 @@ void ControlMachine::resumed() {
   inquiry_.reset();
 }
 
-// A neighbour that has left is not asked: what it needs to say it has said.
+// Who is known to have left is not asked: what it needs to say it has said.
 bool ControlMachine::check_departed() {
   if (!waits_ || !waits_->numbered) return false;
   for (const auto& [rank, begun] : departed_) {

@@ -96,8 +96,9 @@ class ControlMachine {
   const std::function<std::string(uint32_t)> who_;
   const std::function<Whereabouts(uint32_t)> whereabouts_;
   Flood flood_;
-  std::set<uint32_t> said_goodbye_;        // neighbours
-  std::map<uint32_t, uint32_t> departed_;  // these, and those of whom others have told; the last call that each had begun
+  std::set<uint32_t> said_goodbye_;  // neighbours
+  std::map<uint32_t, uint32_t>
+      departed_;  // these, and those of whom others have told; the last call that each had begun
   std::set<uint32_t> lost_;
   std::optional<Status> failure_;
   bool reported_ = false;

@@ -200,9 +200,7 @@ bool decode_lost(Reader& reader, uint32_t& rank, Status& how) {
   return read_status(reader, how) && reader.complete();
 }
 
-bool decode(Reader& reader, CallNote& call) {
-  return read_call(reader, call) && reader.complete();
-}
+bool decode(Reader& reader, CallNote& call) { return read_call(reader, call) && reader.complete(); }
 
 bool decode(Reader& reader, LateNote& note) {
   note.sequence = reader.number<uint32_t>();

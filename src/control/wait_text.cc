@@ -86,7 +86,8 @@ std::vector<const RankWait*> way_from(const LateNote& note, const RankWait& star
 }  // namespace
 
 bool concerns(const LateNote& note, uint32_t rank, bool numbered, uint32_t sequence) {
-  return (numbered && note.numbered && note.sequence == sequence) || own_wait(note, rank, numbered, sequence) != nullptr;
+  return (numbered && note.numbered && note.sequence == sequence) ||
+         own_wait(note, rank, numbered, sequence) != nullptr;
 }
 
 std::string awaited_text(const LateNote& note, uint32_t rank, bool numbered, uint32_t sequence,

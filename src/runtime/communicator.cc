@@ -85,7 +85,8 @@ auto Communicator::with_task(const OperationArgs& call, Use use) {
   const OperationArgs& args = call.spans == nullptr ? call : packed(call);
   const uint32_t sequence = take_number(args);
   const Reduction reduction = reduction_of(args, context_.nranks, float32_partials_);
-  const plan::Choice choice = plan::choose(parts_.layout, parts_.requested, message_of(args, context_.nranks, is_ordered(args, reduction)));
+  const plan::Choice choice =
+      plan::choose(parts_.layout, parts_.requested, message_of(args, context_.nranks, is_ordered(args, reduction)));
   if (log::enabled(rondeLogTrace)) {
     log::trace("rank {} of {}: {} by {}", context_.rank, context_.nranks, describe(args, sequence),
                plan::algorithm_name(choice.algorithm));
@@ -174,10 +175,11 @@ Status Communicator::check_possible(const OperationArgs& args) const {
   if (context_.nranks <= plan::kMaxStarRanks || !schedule::reduces(args.what) || args.what == Collective::all_reduce)
     return {};
   if (!is_ordered(args, reduction_of(args, context_.nranks, float32_partials_))) return {};
-  return {rondeInvalidUsage,
-          fmt::format("{}: in the order of ranks (RONDE_REPRODUCIBLE, or a reduction that is not commutative) it is for "
-                      "at most {} ranks; use AllReduce",
-                      describe(args), plan::kMaxStarRanks)};
+  return {
+      rondeInvalidUsage,
+      fmt::format("{}: in the order of ranks (RONDE_REPRODUCIBLE, or a reduction that is not commutative) it is for "
+                  "at most {} ranks; use AllReduce",
+                  describe(args), plan::kMaxStarRanks)};
 }
 
 uint32_t Communicator::take_number(const OperationArgs& args) {

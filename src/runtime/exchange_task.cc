@@ -212,10 +212,12 @@ ExchangeTask::Step ExchangeTask::receive(Transfer& transfer) {
 // What has come is not what was expected: a message of another size, or another operation.
 Progress ExchangeTask::stop_for(const ReceivePort& port, const SliceHead& expected) {
   const SliceHead found = port.head();
-  if (found.sequence == expected.sequence && found.slice == expected.slice && found.digest == expected.digest && found.total != expected.total) {
-    return fail(rondeMismatch, fmt::format("rank {} sends {} bytes to rank {}, which expects {} bytes from it: counts of "
-                                           "the two must agree",
-                                           port.peer(), found.total, context().rank, expected.total));
+  if (found.sequence == expected.sequence && found.slice == expected.slice && found.digest == expected.digest &&
+      found.total != expected.total) {
+    return fail(rondeMismatch,
+                fmt::format("rank {} sends {} bytes to rank {}, which expects {} bytes from it: counts of "
+                            "the two must agree",
+                            port.peer(), found.total, context().rank, expected.total));
   }
   return blocked_on_mismatch(port.peer(), found.sequence, found.digest);
 }

@@ -14,7 +14,7 @@ namespace ronde {
 // One message in one direction.
 struct Transfer {
   int peer = 0;
-  uint32_t number = 0;      // of the operation, or of the message among those of its pair
+  uint32_t number = 0;         // of the operation, or of the message among those of its pair
   Transfer* before = nullptr;  // on the same link
   bool has_next = false;
   const std::byte* from = nullptr;  // one that is sent

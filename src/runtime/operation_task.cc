@@ -105,9 +105,10 @@ Progress OperationTask::end_with(const Status& status) {
 
 Progress OperationTask::blocked_on_mismatch(int peer, uint32_t sequence, uint32_t digest) {
   if (!is_numbered(args_)) {
-    return blocked_until_verdict({rondeMismatch, fmt::format("what rank {} sends belongs to a collective: two ranks must call "
-                                                             "collectives and their messages in the same order",
-                                                             peer)});
+    return blocked_until_verdict(
+        {rondeMismatch, fmt::format("what rank {} sends belongs to a collective: two ranks must call "
+                                    "collectives and their messages in the same order",
+                                    peer)});
   }
   const bool other_operation = sequence == sequence_ && digest != digest_;
   return blocked_until_verdict(
@@ -165,8 +166,8 @@ bool OperationTask::check_goodbyes(Time now) {
   if (!others_know_of_wait_ || is_numbered(args_) || context_.failure->is_set()) return false;
   const auto who = context_.agreement->left_since(now - kLongWait, note_of_call());
   if (!who) return false;
-  end_with({rondePeerLost, fmt::format("{} has left: it was finalized or destroyed, but rank {} waits for it in {}", *who,
-                                       context_.rank, describe(args_))});
+  end_with({rondePeerLost, fmt::format("{} has left: it was finalized or destroyed, but rank {} waits for it in {}",
+                                       *who, context_.rank, describe(args_))});
   return true;
 }
 

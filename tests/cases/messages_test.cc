@@ -131,14 +131,13 @@ TEST_CASE("two ranks that both send first are told of the circle within the warn
     for (const size_t bytes : {size_t{1}, kLong}) {
       CAPTURE(way.name, bytes);
       Stuck stuck;
-      CHECK(stuck.run(way, 2, [bytes](Rank& rank) {
-        return send(rank, std::vector<char>(bytes), 1 - rank.number());
-      }) == "");
+      CHECK(stuck.run(way, 2,
+                      [bytes](Rank& rank) { return send(rank, std::vector<char>(bytes), 1 - rank.number()); }) == "");
       for (const int rank : {0, 1}) {
         CHECK(stuck.warned_after(rank) < seconds(2));
-        CHECK_THAT(stuck.warning(rank),
-                   Catch::Contains("for rank " + std::to_string(1 - rank) + ", which waits in " + send_text(bytes, rank)) &&
-                       Catch::EndsWith("for rank " + std::to_string(rank) + ": " + kCircle));
+        CHECK_THAT(stuck.warning(rank), Catch::Contains("for rank " + std::to_string(1 - rank) + ", which waits in " +
+                                                        send_text(bytes, rank)) &&
+                                            Catch::EndsWith("for rank " + std::to_string(rank) + ": " + kCircle));
       }
       // In one group it works.
       CHECK(run_ranks({way, 2}, [bytes](Rank& rank) {
@@ -157,9 +156,8 @@ TEST_CASE("a circle of three is told, too, and works in groups") {
     CAPTURE(way.name);
     const size_t bytes = 100'000;
     Stuck stuck;
-    CHECK(stuck.run(way, 3, [](Rank& rank) {
-      return send(rank, std::vector<char>(bytes), (rank.number() + 1) % 3);
-    }) == "");
+    CHECK(stuck.run(way, 3, [](Rank& rank) { return send(rank, std::vector<char>(bytes), (rank.number() + 1) % 3); }) ==
+          "");
     for (const int rank : {0, 1, 2}) {
       const int next = (rank + 1) % 3;
       CHECK(stuck.warned_after(rank) < seconds(2));
@@ -188,8 +186,9 @@ TEST_CASE("a collective and a receive that wait for each other are told of the c
     for (const int rank : {0, 1}) CHECK(stuck.warned_after(rank) < seconds(2));
     CHECK_THAT(stuck.warning(0),
                Catch::EndsWith("for rank 1, which waits in Recv (10 bytes from rank 0) for rank 0: " + kCircle));
-    CHECK_THAT(stuck.warning(1), Catch::Contains("for rank 0, which waits in AllReduce (float32, sum, 1 element) number ") &&
-                                     Catch::EndsWith("for rank 1: " + kCircle));
+    CHECK_THAT(stuck.warning(1),
+               Catch::Contains("for rank 0, which waits in AllReduce (float32, sum, 1 element) number ") &&
+                   Catch::EndsWith("for rank 1: " + kCircle));
   }
 }
 

@@ -37,10 +37,14 @@ typedef struct {
   Call odd[kMostCalls];
 } Difference;
 
-#define REDUCE(count, type, op) {kAllReduce, count, type, op, 0, 0, 0}
-#define SUM(what, count) {what, count, rondeFloat32, rondeSum, 0, 0, 0}
-#define ROOTED(what, count, root) {what, count, rondeFloat32, rondeSum, root, 0, 0}
-#define UNEVEN(count, more, less) {kAllGatherV, count, rondeFloat32, rondeSum, 0, more, less}
+#define REDUCE(count, type, op) \
+  { kAllReduce, count, type, op, 0, 0, 0 }
+#define SUM(what, count) \
+  { what, count, rondeFloat32, rondeSum, 0, 0, 0 }
+#define ROOTED(what, count, root) \
+  { what, count, rondeFloat32, rondeSum, root, 0, 0 }
+#define UNEVEN(count, more, less) \
+  { kAllGatherV, count, rondeFloat32, rondeSum, 0, more, less }
 
 static const Difference kDifferences[] = {
     {"count", 1, {SUM(kAllReduce, 1000)}, {SUM(kAllReduce, 1001)}},
@@ -50,10 +54,7 @@ static const Difference kDifferences[] = {
     {"type", 1, {SUM(kAllReduce, 1000)}, {REDUCE(1000, rondeInt32, rondeSum)}},
     {"size of the type", 1, {SUM(kAllReduce, kMost)}, {REDUCE(kMost, rondeFloat64, rondeSum)}},
     {"reduction", 1, {SUM(kAllReduce, kMost)}, {REDUCE(kMost, rondeFloat32, rondeMax)}},
-    {"order",
-     2,
-     {SUM(kAllReduce, 1000), SUM(kAllReduce, kMost)},
-     {SUM(kAllReduce, kMost), SUM(kAllReduce, 1000)}},
+    {"order", 2, {SUM(kAllReduce, 1000), SUM(kAllReduce, kMost)}, {SUM(kAllReduce, kMost), SUM(kAllReduce, 1000)}},
     {"root of a broadcast", 1, {ROOTED(kBroadcast, 1000, 0)}, {ROOTED(kBroadcast, 1000, 1)}},
     {"root of a long broadcast", 1, {ROOTED(kBroadcast, kMost, 1)}, {ROOTED(kBroadcast, kMost, 0)}},
     {"root of a reduce", 1, {ROOTED(kReduce, 1000, 0)}, {ROOTED(kReduce, 1000, 1)}},
@@ -80,8 +81,7 @@ static rondeResult_t make(const Call* call, int nranks, rondeComm_t comm) {
   counts[0] += call->more;
   counts[1] -= call->less;
   switch (call->what) {
-    case kReduceScatter:
-      return rondeReduceScatter(from, buffer, call->count, call->type, call->op, comm, NULL);
+    case kReduceScatter: return rondeReduceScatter(from, buffer, call->count, call->type, call->op, comm, NULL);
     case kAllGather: return rondeAllGather(from, buffer, call->count, call->type, comm, NULL);
     case kAllGatherV: return rondeAllGatherV(from, buffer, counts, NULL, call->type, comm, NULL);
     case kBroadcast: return rondeBroadcast(from, buffer, call->count, call->type, call->root, comm, NULL);
@@ -114,8 +114,7 @@ static int differ(const Difference* difference, int odd) {
   const double begin = now();
   /* Others may be quicker, differ, and end this one too. */
   rondeResult_t result = rondeAllReduce(buffer, buffer, 10, rondeFloat32, rondeMax, comm, NULL);
-  for (int i = 0; i < difference->ncalls && result == rondeSuccess; ++i)
-    result = make(&calls[i], world.nranks, comm);
+  for (int i = 0; i < difference->ncalls && result == rondeSuccess; ++i) result = make(&calls[i], world.nranks, comm);
   /* A rank that needs nothing of the others has ended well, and hears of it in its next call. */
   if (result == rondeSuccess) result = rondeAllReduce(buffer, buffer, 1, rondeFloat32, rondeSum, comm, NULL);
   printf("%s\t%d\t%.3f\t%d\t%s\n", difference->kind, rank, now() - begin, (int)result, rondeGetLastError(comm));

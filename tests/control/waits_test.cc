@@ -73,8 +73,8 @@ TEST_CASE("two ranks that both send first hear of the circle, whoever waits firs
   CHECK(waits.text(first) == fmt::format("rank {}, which has not called the other part of it", 1 - first));
   waits.wait(1 - first, send_to(first, 7));
   for (const uint32_t rank : {0u, 1u}) {
-    CHECK(waits.text(rank) ==
-          fmt::format("rank {}, which waits in Send (1 bytes to rank {}) for rank {}{}", 1 - rank, rank, rank, kCircle));
+    CHECK(waits.text(rank) == fmt::format("rank {}, which waits in Send (1 bytes to rank {}) for rank {}{}", 1 - rank,
+                                          rank, rank, kCircle));
   }
   for (const uint32_t rank : {0u, 1u}) CHECK(waits.ranks.failure(rank).empty());
 }
@@ -85,13 +85,15 @@ TEST_CASE("a circle of three, and a rank outside that waits for one of them") {
   for (const uint32_t rank : {0u, 1u, 2u}) waits.wait(rank, send_to((rank + 1) % 3));
   waits.ranks.pass(Milliseconds(9'000));
   waits.wait(4, receive_from(1), kWarning);
-  CHECK(waits.text(0) == fmt::format("rank 1, which waits in Send (1 bytes to rank 2) for rank 2, which waits in Send (1 "
-                                     "bytes to rank 0) for rank 0{}",
-                                     kCircle));
+  CHECK(waits.text(0) ==
+        fmt::format("rank 1, which waits in Send (1 bytes to rank 2) for rank 2, which waits in Send (1 "
+                    "bytes to rank 0) for rank 0{}",
+                    kCircle));
   CHECK_THAT(waits.text(2), Catch::StartsWith("rank 0, which waits in") && Catch::EndsWith(kCircle));
-  CHECK(waits.text(4) == fmt::format("rank 1, which waits in Send (1 bytes to rank 2) for rank 2, which waits in Send (1 "
-                                     "bytes to rank 0) for rank 0, which waits in Send (1 bytes to rank 1) for rank 1{}",
-                                     kCircle));
+  CHECK(waits.text(4) ==
+        fmt::format("rank 1, which waits in Send (1 bytes to rank 2) for rank 2, which waits in Send (1 "
+                    "bytes to rank 0) for rank 0, which waits in Send (1 bytes to rank 1) for rank 1{}",
+                    kCircle));
 }
 
 TEST_CASE("a chain of waits ends at the rank that is late, or silent") {
@@ -102,12 +104,13 @@ TEST_CASE("a chain of waits ends at the rank that is late, or silent") {
   waits.wait(1, receive_from(2));
   waits.wait(0, receive_from(1));
   waits.ranks.pass(Milliseconds(500));
-  const std::string end =
-      is_stopped ? "rank 3, which does not answer (stopped, or out of reach)" : "rank 3, which has not called the other part of it";
+  const std::string end = is_stopped ? "rank 3, which does not answer (stopped, or out of reach)"
+                                     : "rank 3, which has not called the other part of it";
   CHECK(waits.text(2) == end);
-  CHECK(waits.text(0) == "rank 1, which waits in Recv (1 bytes from rank 2) for rank 2, which waits in Recv (1 bytes from "
-                         "rank 3) for " +
-                             end);
+  CHECK(waits.text(0) ==
+        "rank 1, which waits in Recv (1 bytes from rank 2) for rank 2, which waits in Recv (1 bytes from "
+        "rank 3) for " +
+            end);
 }
 
 TEST_CASE("a collective that waits for a rank that waits for a message of this one") {
@@ -189,8 +192,8 @@ TEST_CASE("who has left stays known when its neighbours have left, too") {
   }
   SECTION("for collectives") {
     waits.ranks.begin(7, testing::call(4), kLong);
-    CHECK_THAT(waits.ranks.failure(7), Catch::StartsWith("100 rank 0 (pid 7) has left") &&
-                                           Catch::Contains("after operation number 3"));
+    CHECK_THAT(waits.ranks.failure(7),
+               Catch::StartsWith("100 rank 0 (pid 7) has left") && Catch::Contains("after operation number 3"));
   }
 }
 
@@ -245,8 +248,10 @@ TEST_CASE("words about waits that are cut short or changed anywhere are refused,
     const bool is_answer = kind == 2;
     for (size_t size = 0; size < contents[kind].size(); ++size) {
       Bytes payload = contents[kind];
-      if (random() % 2 == 0) payload.resize(size);
-      else payload[size] = static_cast<std::byte>(random());
+      if (random() % 2 == 0)
+        payload.resize(size);
+      else
+        payload[size] = static_cast<std::byte>(random());
       Waits waits(2);
       waits.wait(0, send_to(1));
       Writer message;
