@@ -13,15 +13,15 @@ constexpr Milliseconds kGoodbyeLimit{1'000};  // for neighbours that do not answ
 
 }  // namespace
 
-Agreement::Agreement(Control& control, FailureState& failure, CallLog log, int rank)
-    : control_(control), log_(std::move(log)), rank_(static_cast<uint32_t>(rank)) {
+Agreement::Agreement(Control& control, FailureState& failure, CallLog log, int own_rank)
+    : control_(control), log_(std::move(log)), rank_(static_cast<uint32_t>(own_rank)) {
   Watcher watcher;
   watcher.failed = [&failure](const Status& why) { failure.set(why); };
   watcher.lost = [&failure](uint32_t rank) { failure.lose(rank); };
   watcher.whereabouts = [this](uint32_t sequence) { return whereabouts(sequence); };
   watcher.left = [this](uint32_t gone, const std::string& who) {
     const std::scoped_lock lock(mutex_);
-    goodbyes_.emplace(gone, Goodbye{who, Clock::now()});
+    departures_.emplace(gone, Departure{who, Clock::now()});
   };
   watcher.late = [this](LateNote note) {
     // Others ask about other calls.
@@ -53,8 +53,8 @@ std::string Agreement::whom(bool numbered, uint32_t sequence, const std::string&
 
 std::optional<std::string> Agreement::left_since(Time since, const CallNote& call) const {
   const std::scoped_lock lock(mutex_);
-  for (const auto& [rank, goodbye] : goodbyes_)
-    if (goodbye.heard_at <= since && (call.sends(rank) || call.receives(rank))) return goodbye.who;
+  for (const auto& [rank, departure] : departures_)
+    if (departure.heard_at <= since && (call.sends(rank) || call.receives(rank))) return departure.who;
   return std::nullopt;
 }
 

@@ -17,7 +17,7 @@ namespace ronde {
 class Agreement {
  public:
   // Control and failure outlive this object.
-  Agreement(Control& control, FailureState& failure, CallLog log, int rank);
+  Agreement(Control& control, FailureState& failure, CallLog log, int own_rank);
   ~Agreement() = default;
   Agreement(const Agreement&) = delete;
   Agreement& operator=(const Agreement&) = delete;
@@ -47,14 +47,14 @@ class Agreement {
   CallLog log_;
   const uint32_t rank_;
   bool left_ = false;
-  struct Goodbye {
+  struct Departure {
     std::string who;
     Time heard_at;
   };
   mutable std::mutex mutex_;
   // Guarded by it.
   std::optional<LateNote> late_;
-  std::map<uint32_t, Goodbye> goodbyes_;  // of other ranks
+  std::map<uint32_t, Departure> departures_;  // of other ranks
 };
 
 }  // namespace ronde
