@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct Watcher {
   std::function<Whereabouts(uint32_t sequence)> whereabouts = [](uint32_t) { return Whereabouts(); };
   // A rank whose process has ended; before failed is told of it.
   std::function<void(uint32_t rank)> lost = [](uint32_t) {};
+  // A rank that has left, and how it is named. A neighbour at once; others when somebody has asked.
+  std::function<void(uint32_t rank, const std::string& who)> left = [](uint32_t, const std::string&) {};
   // Whom the waits in a call are for.
   std::function<void(LateNote)> late = [](const LateNote&) {};
 };
@@ -88,8 +91,8 @@ class Control {
   // place.
   void watch(Watcher watcher);
 
-  // This rank has waited for long in a call. The others' calls are compared with it: ranks that disagree, or one that has
-  // left, become a failure of all; else all are told whom the wait is for. Does not block.
+  // This rank has waited for long in a call. The others' collectives are compared with it: ranks that disagree, or one that
+  // has left, become a failure of all; else all are told whom the wait is for. Does not block.
   void waiting(const CallNote& call, WaitReason reason);
   // The call that it waited in has ended. Does not block.
   void resumed();

@@ -7,6 +7,7 @@
 
 #include "base/shared_word.h"
 #include "bootstrap/messages.h"
+#include "control/wait_text.h"
 
 namespace ronde {
 namespace {
@@ -34,11 +35,11 @@ ControlMachine::ControlMachine(uint32_t rank, uint32_t nranks, std::function<std
 void ControlMachine::received(uint32_t peer, ByteView message, Time now) {
   if (left_) return;
   Reader reader(message);
-  uint32_t begun = 0;
+  Goodbye goodbye;
   bool known = true;
   if (reader.number<WordKind>() == WordKind::goodbye) {
-    known = decode_goodbye(reader, begun);
-    if (known) goodbye_received(peer, begun, now);
+    known = decode(reader, goodbye) && makes_sense(goodbye.departed);
+    if (known) goodbye_received(peer, goodbye, now);
   } else {
     known = flood_.received(peer, message);
     for (const Flood::Arrival& arrival : flood_.take_arrivals()) known = arrived(arrival, now) && known;
@@ -48,16 +49,27 @@ void ControlMachine::received(uint32_t peer, ByteView message, Time now) {
   }
 }
 
-void ControlMachine::goodbye_received(uint32_t peer, uint32_t begun, Time now) {
+void ControlMachine::goodbye_received(uint32_t peer, const Goodbye& goodbye, Time now) {
   flood_.close(peer);
   closes_.push_back(peer);
-  if (!departed_.emplace(peer, begun).second) return;
+  hear_of_departure(peer, goodbye.begun);
+  for (const auto& [rank, begun] : goodbye.departed) hear_of_departure(rank, begun);
+  if (!said_goodbye_.insert(peer).second) return;
   if (shrink_.active()) flood_.say(encode_left({peer}));  // only its neighbours have heard it
   shrink_.gone(peer, now);
   if (ended()) return;
   if (check_departed() || !inquiry_) return;
-  inquiry_->left(peer, begun);
+  inquiry_->left(peer, goodbye.begun);
+  for (const auto& [rank, begun] : goodbye.departed) inquiry_->left(rank, begun);
   conclude_if_due();
+}
+
+void ControlMachine::hear_of_departure(uint32_t rank, uint32_t begun) {
+  if (rank != rank_ && departed_.emplace(rank, begun).second) new_left_.push_back(rank);
+}
+
+bool ControlMachine::makes_sense(const Departures& departed) const {
+  return std::all_of(departed.begin(), departed.end(), [this](const auto& entry) { return entry.first < nranks_; });
 }
 
 void ControlMachine::closed(uint32_t peer, const Status& end, Time now) {
@@ -105,11 +117,11 @@ bool ControlMachine::arrived(const Flood::Arrival& arrival, Time now) {
       fail(status);
       return true;
     case WordKind::inquiry:
-      if (!decode(reader, call)) return false;
+      if (!decode(reader, call) || !makes_sense(call)) return false;
       asked(arrival, call, now);
       return true;
     case WordKind::late:
-      if (!decode(reader, note)) return false;
+      if (!decode(reader, note) || !makes_sense(note)) return false;
       concluded(note);
       return true;
     default: return shrink_word_arrived(kind, arrival, reader, now);
@@ -147,6 +159,8 @@ bool ControlMachine::answer_arrived(WordKind kind, const Flood::Arrival& arrival
   }
   Answer answer;
   if (kind != WordKind::inquiry || !decode(reader, answer)) return false;
+  if ((answer.wait && !makes_sense(*answer.wait)) || !makes_sense(answer.departed)) return false;
+  for (const auto& [rank, begun] : answer.departed) hear_of_departure(rank, begun);
   if (!inquiry_ || arrival.number != inquiry_number_) return true;
   inquiry_->answered(*arrival.answers, answer);
   conclude_if_due();
@@ -154,17 +168,33 @@ bool ControlMachine::answer_arrived(WordKind kind, const Flood::Arrival& arrival
 }
 
 void ControlMachine::asked(const Flood::Arrival& arrival, const CallNote& call, Time now) {
-  const Answer answer{whereabouts_(call.sequence), waits_.has_value(), {departed_.begin(), departed_.end()}};
+  Answer answer{whereabouts_(call.sequence), waits_, {departed_.begin(), departed_.end()}};
+  if (!call.numbered) answer.whereabouts.call.reset();  // of another kind of numbers
   flood_.answer(arrival.origin, arrival.number, encode(answer));
+  const Milliseconds spread(1 + rank_ % 64);  // not all at the same moment
+  if (waits_ && !waits_->numbered) {
+    // What comes of it may be about this rank's wait, too.
+    if (has_heard(*waits_) && (!heard_->concluded || now - heard_->at < kFresh)) return;
+    heard_ = {false, waits_->sequence, false, false, now};
+    begin_at_ = now + spread;
+    return;
+  }
   if (!answer.whereabouts.call || (waits_ && waits_->sequence != call.sequence)) return;
   // This rank need not ask the same, unless nothing comes of it.
-  heard_ = {call.sequence, false, false, now};
-  begin_at_ = now + kAnswerLimit + Milliseconds(1 + rank_ % 64);  // not all at the same moment
+  heard_ = {true, call.sequence, false, false, now};
+  begin_at_ = now + kAnswerLimit + spread;
+}
+
+bool ControlMachine::makes_sense(const LateNote& note) const {
+  return are_ranks(note.behind) && are_ranks(note.silent) &&
+         std::all_of(note.waits.begin(), note.waits.end(), [this](const RankWait& wait) {
+           return wait.rank < nranks_ && are_ranks(wait.awaited) && makes_sense(wait.call);
+         });
 }
 
 void ControlMachine::concluded(const LateNote& note) {
   late_notes_.push_back(note);
-  if (!heard_ || heard_->sequence != note.sequence) return;
+  if (!heard_ || !concerns(note, rank_, heard_->numbered, heard_->sequence)) return;
   heard_->concluded = true;
   if (!heard_->before_suspicion) wish_.reset();
   begin_at_ = {};
@@ -189,7 +219,7 @@ void ControlMachine::leave(uint32_t begun, Time now) {
   shrink_.give_up({rondeRemoteError, fmt::format("rank {} has left while the ranks agreed on who goes on", rank_)},
                   now);
   messages_ = take_messages();
-  const auto goodbye = std::make_shared<const Message>(encode_goodbye(begun));
+  const auto goodbye = std::make_shared<const Message>(encode_goodbye({begun, {departed_.begin(), departed_.end()}}));
   for (const uint32_t peer : flood_.links()) messages_.push_back({peer, goodbye});
   inquiry_.reset();
 }
@@ -206,7 +236,7 @@ void ControlMachine::waiting(const CallNote& call, WaitReason reason, Time now) 
   if (ended()) return;
   waits_ = call;
   if (check_departed()) return;
-  const bool is_known = heard_ && heard_->sequence == call.sequence && heard_->concluded;
+  const bool is_known = has_heard(call) && heard_->concluded;
   if (reason == WaitReason::long_wait && is_known) return;
   if (reason == WaitReason::warning_due && is_known && now - heard_->at < kFresh) return;
   wish_ = std::max(wish_.value_or(reason), reason);
@@ -221,9 +251,9 @@ void ControlMachine::resumed() {
   inquiry_.reset();
 }
 
-// A neighbour that has left is not asked: what it needs to say it has said.
+// Who is known to have left is not asked: what it needs to say it has said.
 bool ControlMachine::check_departed() {
-  if (!waits_) return false;
+  if (!waits_ || !waits_->numbered) return false;
   for (const auto& [rank, begun] : departed_) {
     if (reached(begun, waits_->sequence)) continue;
     judge(left_too_early(who_(rank), begun, rank_, *waits_));
@@ -235,13 +265,14 @@ bool ControlMachine::check_departed() {
 void ControlMachine::begin_inquiry(Time now) {
   const bool is_asking = inquiry_ && !inquiry_->concluded();
   if (!wish_ || !waits_ || is_asking || ended()) return;
-  if (heard_ && heard_->sequence == waits_->sequence && now < begin_at_) return;
+  if (has_heard(*waits_) && now < begin_at_) return;
   wish_.reset();
-  heard_ = {waits_->sequence, false, false, now};
+  heard_ = {waits_->numbered, waits_->sequence, false, false, now};
   std::set<uint32_t> others;
   for (uint32_t rank = 0; rank < nranks_; ++rank)
     if (rank != rank_ && !lost_.contains(rank) && !departed_.contains(rank)) others.insert(rank);
-  inquiry_.emplace(rank_, *waits_, std::move(others), now + kAnswerLimit);
+  const uint32_t begun = waits_->numbered ? waits_->sequence : whereabouts_(waits_->sequence).begun;
+  inquiry_.emplace(rank_, *waits_, begun, std::move(others), now + kAnswerLimit);
   inquiry_number_ = flood_.say(encode_inquiry(*waits_));
   conclude_if_due();
 }

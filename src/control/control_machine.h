@@ -56,20 +56,28 @@ class ControlMachine {
   // Neighbours that have said goodbye: nothing more goes to them.
   [[nodiscard]] std::vector<uint32_t> take_closes() { return std::exchange(closes_, {}); }
   [[nodiscard]] std::vector<uint32_t> take_lost() { return std::exchange(new_lost_, {}); }
+  // Ranks that are known to have left: neighbours, and those of whom others have told. Whether that is a fault of sends and
+  // receives only the rank that waits in them can tell.
+  [[nodiscard]] std::vector<uint32_t> take_left() { return std::exchange(new_left_, {}); }
   [[nodiscard]] std::vector<LateNote> take_late_notes() { return std::exchange(late_notes_, {}); }
   [[nodiscard]] Deadline next_deadline() const;
 
  private:
-  void goodbye_received(uint32_t peer, uint32_t begun, Time now);
+  void goodbye_received(uint32_t peer, const Goodbye& goodbye, Time now);
   [[nodiscard]] bool arrived(const Flood::Arrival& arrival, Time now);
   [[nodiscard]] bool answer_arrived(WordKind kind, const Flood::Arrival& arrival, Reader& reader, Time now);
   [[nodiscard]] bool shrink_word_arrived(WordKind kind, const Flood::Arrival& arrival, Reader& reader, Time now);
   void asked(const Flood::Arrival& arrival, const CallNote& call, Time now);
+  void hear_of_departure(uint32_t rank, uint32_t begun);
+  [[nodiscard]] bool makes_sense(const Departures& departed) const;
   void concluded(const LateNote& note);
   void lose(uint32_t rank, const Status& how, Time now);
   void fail(Status why);
   void judge(const Status& verdict);
   bool check_departed();
+  [[nodiscard]] bool has_heard(const CallNote& call) const {
+    return heard_ && heard_->numbered == call.numbered && heard_->sequence == call.sequence;
+  }
   void begin_inquiry(Time now);
   void conclude_if_due();
   void conclude();
@@ -78,13 +86,19 @@ class ControlMachine {
   [[nodiscard]] bool are_ranks(const auto& ranks) const {
     return std::all_of(ranks.begin(), ranks.end(), [this](uint32_t rank) { return rank < nranks_; });
   }
+  [[nodiscard]] bool makes_sense(const CallNote& call) const {
+    return are_ranks(call.sends_to) && are_ranks(call.receives_from);
+  }
+  [[nodiscard]] bool makes_sense(const LateNote& note) const;
 
   const uint32_t rank_;
   const uint32_t nranks_;
   const std::function<std::string(uint32_t)> who_;
   const std::function<Whereabouts(uint32_t)> whereabouts_;
   Flood flood_;
-  std::map<uint32_t, uint32_t> departed_;  // neighbours that have left; the last call that each had begun
+  std::set<uint32_t> said_goodbye_;  // neighbours
+  std::map<uint32_t, uint32_t>
+      departed_;  // these, and those of whom others have told; the last call that each had begun
   std::set<uint32_t> lost_;
   std::optional<Status> failure_;
   bool reported_ = false;
@@ -96,6 +110,7 @@ class ControlMachine {
   std::optional<WaitReason> wish_;  // why the others are to be asked, as soon as nobody else does
   // The last inquiry that has heard of this rank's call, of another rank or its own. What comes of it is told to all.
   struct Heard {
+    bool numbered = true;
     uint32_t sequence = 0;
     bool concluded = false;
     bool before_suspicion = false;  // the suspicion that is wish_ came after it
@@ -109,6 +124,7 @@ class ControlMachine {
   std::vector<Flood::Outgoing> messages_;
   std::vector<uint32_t> closes_;
   std::vector<uint32_t> new_lost_;
+  std::vector<uint32_t> new_left_;
   std::vector<LateNote> late_notes_;
 };
 

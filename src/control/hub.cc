@@ -202,6 +202,7 @@ void ControlHub::watch(uint32_t rank, Watcher watcher) {
     Member& member = *find(rank);
     member.watcher = std::move(watcher);
     for (const uint32_t lost : member.lost) member.watcher->lost(lost);
+    for (const uint32_t left : member.left) member.watcher->left(left, who(left));
     watch = member.watch;
   }
   watch->set(std::move(failed));

@@ -59,6 +59,7 @@ class ControlHub final : public EventSource {
     ControlMachine machine;
     bool connected = false;
     std::set<uint32_t> lost;  // all so far
+    std::set<uint32_t> left;  // all so far that are known
     std::optional<Watcher> watcher;
     std::shared_ptr<FailureWatch> watch = std::make_shared<FailureWatch>();
     bool told_failure = false;

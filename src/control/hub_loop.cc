@@ -138,13 +138,16 @@ void ControlHub::push(LinkKey key, Link& link, Time now) {
 // leave() waits for the mutex, so the watcher is not called after that.
 void ControlHub::tell(Member& member) {
   const std::vector<uint32_t> lost = member.machine.take_lost();
+  const std::vector<uint32_t> left = member.machine.take_left();
   const std::vector<LateNote> notes = member.machine.take_late_notes();
   member.lost.insert(lost.begin(), lost.end());
+  member.left.insert(left.begin(), left.end());
   for (const uint32_t rank : lost)
     if (member.on_loss) member.on_loss(rank);
   if (member.machine.has_left()) return;
   if (member.watcher) {
     for (const uint32_t rank : lost) member.watcher->lost(rank);
+    for (const uint32_t rank : left) member.watcher->left(rank, who(rank));
     for (const LateNote& note : notes) member.watcher->late(note);
   }
   if (member.machine.failure() && !std::exchange(member.told_failure, true))

@@ -15,8 +15,9 @@ namespace ronde {
 
 class Inquiry {
  public:
-  // own: the rank that asks, which waits in `call`. asked: whose answers can be expected.
-  Inquiry(uint32_t own, CallNote call, std::set<uint32_t> asked, Time until);
+  // own: the rank that asks, which waits in `call` and has begun collectives up to `begun`. asked: whose answers can be
+  // expected.
+  Inquiry(uint32_t own, CallNote call, uint32_t begun, std::set<uint32_t> asked, Time until);
 
   [[nodiscard]] const CallNote& call() const { return call_; }
   [[nodiscard]] Time until() const { return until_; }
@@ -32,20 +33,27 @@ class Inquiry {
   // Nothing more can come.
   [[nodiscard]] bool complete() const { return unanswered_.empty(); }
 
-  // A failure of the whole communicator, if there is one. who: how a rank is named.
+  // A failure of the whole communicator, if there is one; of collectives only. who: how a rank is named.
   [[nodiscard]] std::optional<Status> verdict(const std::function<std::string(uint32_t)>& who) const;
   // Whom the wait is for, as far as is known.
   [[nodiscard]] LateNote late() const;
 
  private:
+  struct Place {
+    uint32_t begun = 0;
+    std::optional<CallNote> wait;
+  };
+  [[nodiscard]] std::vector<uint32_t> awaited_in(uint32_t rank, const CallNote& call) const;
+  [[nodiscard]] bool is_met(uint32_t rank, const CallNote& call, uint32_t peer) const;
+  [[nodiscard]] std::vector<RankWait> waits() const;
+
   const uint32_t own_;
   const CallNote call_;
   Time until_;
   bool concluded_ = false;
   std::set<uint32_t> unanswered_;
   std::map<uint32_t, CallNote> calls_;     // of this number, by rank
-  std::set<uint32_t> behind_;              // and do not wait themselves
-  std::set<uint32_t> victims_;             // behind, but they wait in an earlier call
+  std::map<uint32_t, Place> places_;       // of those that have answered, and the own one
   std::map<uint32_t, uint32_t> too_soon_;  // left before this number; the last that each had begun
 };
 

@@ -8,6 +8,7 @@ namespace ronde {
 namespace {
 
 constexpr size_t kMostCallTextBytes = 512;
+constexpr size_t kMostWaitTextBytes = 128;  // of one of many
 constexpr size_t kMostMeetingBytes = RONDE_UNIQUE_ID_BYTES;
 constexpr size_t kMostRestBytes = 1 << 10;
 
@@ -17,16 +18,46 @@ Writer begin(WordKind kind) {
   return writer;
 }
 
-void write_call(Writer& writer, const CallNote& call) {
-  writer.number(call.sequence).number(call.digest);
-  writer.text(std::string_view(call.description).substr(0, kMostCallTextBytes));
+void write_some(Writer& writer, const std::vector<uint32_t>& ranks) {
+  const auto count = static_cast<ptrdiff_t>(std::min(ranks.size(), kMostAwaited));
+  write_ranks(writer, {ranks.begin(), ranks.begin() + count});
 }
 
-void read_call(Reader& reader, CallNote& call) {
+[[nodiscard]] bool read_some(Reader& reader, std::vector<uint32_t>& ranks) {
+  ranks = read_ranks(reader);
+  return reader.ok() && ranks.size() <= kMostAwaited;
+}
+
+void write_call(Writer& writer, const CallNote& call, size_t most_text_bytes = kMostCallTextBytes) {
+  writer.number(call.sequence).number(call.digest).number(static_cast<uint8_t>(call.numbered));
+  writer.text(std::string_view(call.description).substr(0, most_text_bytes));
+  write_some(writer, call.sends_to);
+  write_some(writer, call.receives_from);
+}
+
+[[nodiscard]] bool read_call(Reader& reader, CallNote& call) {
   call.sequence = reader.number<uint32_t>();
   call.digest = reader.number<uint32_t>();
+  call.numbered = reader.number<uint8_t>() != 0;
   call.description = reader.text();
   call.description.resize(std::min(call.description.size(), kMostCallTextBytes));
+  return read_some(reader, call.sends_to) && read_some(reader, call.receives_from);
+}
+
+void write_departures(Writer& writer, const Departures& departed, size_t most) {
+  const size_t count = std::min(departed.size(), most);
+  writer.number(static_cast<uint32_t>(count));
+  for (size_t i = 0; i < count; ++i) writer.number(departed[i].first).number(departed[i].second);
+}
+
+Departures read_departures(Reader& reader) {
+  Departures departed;
+  const auto count = reader.number<uint32_t>();
+  for (uint32_t i = 0; i < count && reader.ok(); ++i) {
+    const auto rank = reader.number<uint32_t>();
+    departed.emplace_back(rank, reader.number<uint32_t>());
+  }
+  return departed;
 }
 
 void write_ballot(Writer& writer, const Ballot& ballot) { writer.number(ballot.round).number(ballot.rank); }
@@ -63,9 +94,17 @@ bool read_decision(Reader& reader, ShrinkDecision& decision) {
 
 }  // namespace
 
-// At most two numbers for each rank.
+bool CallNote::sends(uint32_t rank) const { return std::binary_search(sends_to.begin(), sends_to.end(), rank); }
+bool CallNote::receives(uint32_t rank) const {
+  return std::binary_search(receives_from.begin(), receives_from.end(), rank);
+}
+
+// At most two numbers for each rank; texts of calls in answers, and waits in notes, besides those of failures.
 size_t most_control_bytes(uint32_t nranks) {
-  return 2 * kMostTextBytes + kMostCallTextBytes + kMostMeetingBytes + kMostRestBytes +
+  constexpr size_t kMostAwaitedBytes = kMostAwaited * sizeof(uint32_t);
+  constexpr size_t kMostCallBytes = 2 * (kMostCallTextBytes + 2 * kMostAwaitedBytes);
+  constexpr size_t kMostWaitsBytes = kMostWaits * (kMostWaitTextBytes + kMostAwaitedBytes + 64);
+  return 2 * kMostTextBytes + kMostCallBytes + kMostWaitsBytes + kMostMeetingBytes + kMostRestBytes +
          size_t{nranks} * 2 * sizeof(uint32_t);
 }
 
@@ -90,20 +129,27 @@ Bytes encode_inquiry(const CallNote& call) {
 
 Bytes encode(const LateNote& note) {
   Writer writer = begin(WordKind::late);
-  writer.number(note.sequence);
+  writer.number(note.sequence).number(static_cast<uint8_t>(note.numbered));
   write_ranks(writer, note.behind);
   write_ranks(writer, note.silent);
+  const size_t count = std::min(note.waits.size(), kMostWaits);
+  writer.number(static_cast<uint32_t>(count));
+  for (size_t i = 0; i < count; ++i) {
+    writer.number(note.waits[i].rank);
+    write_call(writer, note.waits[i].call, kMostWaitTextBytes);
+    write_some(writer, note.waits[i].awaited);
+  }
   return writer.take();
 }
 
 Bytes encode(const Answer& answer) {
   Writer writer = begin(WordKind::inquiry);
   writer.number(answer.whereabouts.begun);
-  writer.number(static_cast<uint8_t>(answer.waits));
-  writer.number(static_cast<uint8_t>(answer.whereabouts.call.has_value()));
-  if (answer.whereabouts.call) write_call(writer, *answer.whereabouts.call);
-  writer.number(static_cast<uint32_t>(answer.departed.size()));
-  for (const auto& [rank, begun] : answer.departed) writer.number(rank).number(begun);
+  for (const std::optional<CallNote>* call : {&answer.whereabouts.call, &answer.wait}) {
+    writer.number(static_cast<uint8_t>(call->has_value()));
+    if (*call) write_call(writer, **call);
+  }
+  write_departures(writer, answer.departed, answer.departed.size());
   return writer.take();
 }
 
@@ -142,9 +188,10 @@ Bytes encode_left(const std::vector<uint32_t>& ranks) {
   return writer.take();
 }
 
-Bytes encode_goodbye(uint32_t begun) {
+Bytes encode_goodbye(const Goodbye& goodbye) {
   Writer writer = begin(WordKind::goodbye);
-  writer.number(begun);
+  writer.number(goodbye.begun);
+  write_departures(writer, goodbye.departed, kMostTold);
   return writer.take();
 }
 
@@ -153,29 +200,31 @@ bool decode_lost(Reader& reader, uint32_t& rank, Status& how) {
   return read_status(reader, how) && reader.complete();
 }
 
-bool decode(Reader& reader, CallNote& call) {
-  read_call(reader, call);
-  return reader.complete();
-}
+bool decode(Reader& reader, CallNote& call) { return read_call(reader, call) && reader.complete(); }
 
 bool decode(Reader& reader, LateNote& note) {
   note.sequence = reader.number<uint32_t>();
+  note.numbered = reader.number<uint8_t>() != 0;
   note.behind = read_ranks(reader);
   note.silent = read_ranks(reader);
+  const auto count = reader.number<uint32_t>();
+  if (count > kMostWaits) return false;
+  note.waits.clear();
+  for (uint32_t i = 0; i < count; ++i) {
+    RankWait& wait = note.waits.emplace_back();
+    wait.rank = reader.number<uint32_t>();
+    if (!read_call(reader, wait.call) || !read_some(reader, wait.awaited)) return false;
+  }
   return reader.complete();
 }
 
 bool decode(Reader& reader, Answer& answer) {
   answer.whereabouts.begun = reader.number<uint32_t>();
-  answer.waits = reader.number<uint8_t>() != 0;
-  answer.whereabouts.call.reset();
-  if (reader.number<uint8_t>() != 0) read_call(reader, answer.whereabouts.call.emplace());
-  const auto count = reader.number<uint32_t>();
-  answer.departed.clear();
-  for (uint32_t i = 0; i < count && reader.ok(); ++i) {
-    const auto rank = reader.number<uint32_t>();
-    answer.departed.emplace_back(rank, reader.number<uint32_t>());
+  for (std::optional<CallNote>* call : {&answer.whereabouts.call, &answer.wait}) {
+    call->reset();
+    if (reader.number<uint8_t>() != 0 && !read_call(reader, call->emplace())) return false;
   }
+  answer.departed = read_departures(reader);
   return reader.complete();
 }
 
@@ -204,9 +253,10 @@ bool decode(Reader& reader, ShrinkCommit& commit) {
   return read_decision(reader, commit.decision) && reader.complete();
 }
 
-bool decode_goodbye(Reader& reader, uint32_t& begun) {
-  begun = reader.number<uint32_t>();
-  return reader.complete();
+bool decode(Reader& reader, Goodbye& goodbye) {
+  goodbye.begun = reader.number<uint32_t>();
+  goodbye.departed = read_departures(reader);
+  return reader.complete() && goodbye.departed.size() <= kMostTold;
 }
 
 }  // namespace ronde

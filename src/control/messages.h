@@ -20,11 +20,30 @@
 
 namespace ronde {
 
-// One rank's call of a collective. Numbers are compared by signed difference.
+// Of the ranks that a wait is for so many are told; of ranks that wait for each other, so many in a LateNote.
+inline constexpr size_t kMostAwaited = 64;
+inline constexpr size_t kMostWaits = 16;
+
+// One rank's call: of a collective, or of sends and receives, which are numbered by each rank for itself and compared with
+// nothing. Numbers of collectives are compared by signed difference.
 struct CallNote {
   uint32_t sequence = 0;
   uint32_t digest = 0;      // over what must be equal on all ranks
   std::string description;  // "AllReduce (float32, sum, 1024 elements)"
+  bool numbered = true;     // a collective
+  // Of sends and receives, while they wait: the peers of those that have not ended, rising, at most kMostAwaited.
+  std::vector<uint32_t> sends_to = {};
+  std::vector<uint32_t> receives_from = {};
+
+  [[nodiscard]] bool sends(uint32_t rank) const;
+  [[nodiscard]] bool receives(uint32_t rank) const;
+};
+
+// A rank that has waited for long in a call, and for whom.
+struct RankWait {
+  uint32_t rank = 0;
+  CallNote call;  // without the peers
+  std::vector<uint32_t> awaited;
 };
 
 // How far a rank is: an answer to "where are you, and what was your call number n?"
@@ -36,14 +55,27 @@ struct Whereabouts {
 // Whom a wait is for, in truth: the rank next to it is often innocent.
 struct LateNote {
   uint32_t sequence = 0;
-  std::vector<uint32_t> behind;  // have not begun this number
+  std::vector<uint32_t> behind;  // have not begun this number; of messages: are waited for, and do not wait themselves
   std::vector<uint32_t> silent;  // did not answer: stopped, or out of reach
+  bool numbered = true;
+  // Who waits for whom, as far as it matters: the rank that has asked, then those that wait and are waited for.
+  std::vector<RankWait> waits = {};
 };
+
+// By rank: the last collective that each had begun when it left.
+using Departures = std::vector<std::pair<uint32_t, uint32_t>>;
+
+// departed: others that have left before, at most kMostTold, so that it stays known when their neighbours go.
+struct Goodbye {
+  uint32_t begun = 0;
+  Departures departed;
+};
+inline constexpr size_t kMostTold = 64;
 
 struct Answer {
   Whereabouts whereabouts;
-  bool waits = false;                                   // in a call, for long
-  std::vector<std::pair<uint32_t, uint32_t>> departed;  // neighbours that have left; the last call that each had begun
+  std::optional<CallNote> wait;  // what it waits in, for long
+  Departures departed;           // as far as it knows
 };
 
 // One attempt of one rank to have the others agree; later attempts are greater.
@@ -103,7 +135,7 @@ enum class WordKind : uint8_t {
 [[nodiscard]] Bytes encode(const ShrinkQuestion& question);
 [[nodiscard]] Bytes encode(const ShrinkCommit& commit);
 [[nodiscard]] Bytes encode_left(const std::vector<uint32_t>& ranks);
-[[nodiscard]] Bytes encode_goodbye(uint32_t begun);
+[[nodiscard]] Bytes encode_goodbye(const Goodbye& goodbye);
 // Answers begin with the kind of what they answer.
 [[nodiscard]] Bytes encode(const Answer& answer);
 [[nodiscard]] Bytes encode(const ShrinkAnswer& answer);
@@ -117,6 +149,6 @@ enum class WordKind : uint8_t {
 [[nodiscard]] bool decode(Reader& reader, ShrinkQuestion& question);
 [[nodiscard]] bool decode(Reader& reader, ShrinkAnswer& answer);
 [[nodiscard]] bool decode(Reader& reader, ShrinkCommit& commit);
-[[nodiscard]] bool decode_goodbye(Reader& reader, uint32_t& begun);
+[[nodiscard]] bool decode(Reader& reader, Goodbye& goodbye);
 
 }  // namespace ronde

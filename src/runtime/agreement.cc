@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "bootstrap/messages.h"
+#include "control/wait_text.h"
 
 namespace ronde {
 namespace {
@@ -13,13 +13,19 @@ constexpr Milliseconds kGoodbyeLimit{1'000};  // for neighbours that do not answ
 
 }  // namespace
 
-Agreement::Agreement(Control& control, FailureState& failure, CallLog log) : control_(control), log_(std::move(log)) {
+Agreement::Agreement(Control& control, FailureState& failure, CallLog log, int own_rank)
+    : control_(control), log_(std::move(log)), rank_(static_cast<uint32_t>(own_rank)) {
   Watcher watcher;
   watcher.failed = [&failure](const Status& why) { failure.set(why); };
   watcher.lost = [&failure](uint32_t rank) { failure.lose(rank); };
   watcher.whereabouts = [this](uint32_t sequence) { return whereabouts(sequence); };
+  watcher.left = [this](uint32_t gone, const std::string& who) {
+    const std::scoped_lock lock(mutex_);
+    departures_.emplace(gone, Departure{who, Clock::now()});
+  };
   watcher.late = [this](LateNote note) {
-    if (note.sequence != log_.begun()) return;  // others ask about other calls
+    // Others ask about other calls.
+    if (!concerns(note, rank_, true, log_.begun()) && !concerns(note, rank_, false, log_.messages_begun())) return;
     const std::scoped_lock lock(mutex_);
     late_ = std::move(note);
   };
@@ -32,10 +38,6 @@ void Agreement::leave() {
   control_.settle(Deadline::after(kGoodbyeLimit));
 }
 
-void Agreement::waiting(const OperationArgs& args, uint32_t sequence, uint32_t digest, WaitReason reason) {
-  control_.waiting({sequence, digest, describe(args)}, reason);
-}
-
 Whereabouts Agreement::whereabouts(uint32_t sequence) const {
   Whereabouts here;
   here.begun = log_.begun();
@@ -43,17 +45,17 @@ Whereabouts Agreement::whereabouts(uint32_t sequence) const {
   return here;
 }
 
-std::string Agreement::whom(uint32_t sequence, const std::string& next) const {
+std::string Agreement::whom(bool numbered, uint32_t sequence, const std::string& next) const {
   const std::scoped_lock lock(mutex_);
-  if (!late_ || late_->sequence != sequence) return next;
-  std::string text;
-  if (!late_->behind.empty())
-    text = fmt::format("{}, which {} not called it", ranks_text(late_->behind),
-                       late_->behind.size() == 1 ? "has" : "have");
-  if (!late_->silent.empty())
-    text += fmt::format("{}{}, which {} not answer (stopped, or out of reach)", text.empty() ? "" : ", and for ",
-                        ranks_text(late_->silent), late_->silent.size() == 1 ? "does" : "do");
-  return text.empty() ? next + " (all ranks have called it)" : text;
+  if (!late_) return next;
+  return awaited_text(*late_, rank_, numbered, sequence, next);
+}
+
+std::optional<std::string> Agreement::left_since(Time since, const CallNote& call) const {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [rank, departure] : departures_)
+    if (departure.heard_at <= since && (call.sends(rank) || call.receives(rank))) return departure.who;
+  return std::nullopt;
 }
 
 }  // namespace ronde

@@ -61,6 +61,9 @@ class CallLog {
   // The last number that was begun.
   [[nodiscard]] uint32_t begun() const { return observe_unwatched(area_->begun); }
 
+  // The same of the groups of messages, which have numbers of their own.
+  [[nodiscard]] uint32_t messages_begun() const { return observe_unwatched(area_->messages.sequence); }
+
   struct Call {
     OperationArgs args;  // without the buffers
     uint32_t digest = 0;

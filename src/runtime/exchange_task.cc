@@ -99,6 +99,13 @@ OperationProgress ExchangeTask::progress() const {
   return progress;
 }
 
+void ExchangeTask::list_peers(CallNote& note) const {
+  for (const Transfer& transfer : room_.out)
+    if (!is_over(transfer)) note.sends_to.push_back(static_cast<uint32_t>(transfer.peer));
+  for (const Transfer& transfer : room_.in)
+    if (!transfer.done) note.receives_from.push_back(static_cast<uint32_t>(transfer.peer));
+}
+
 Progress ExchangeTask::advance() {
   bool moved = false;
   size_t open = 0;

@@ -53,6 +53,7 @@ class ExchangeTask final : public OperationTask {
   enum class Step { waits, moved, stopped };  // stopped: result_ says how it goes on
 
   [[nodiscard]] OperationProgress progress() const override;
+  void list_peers(CallNote& note) const override;
   void plan_blocks();
   void plan_messages();
   void keep_own_block() const;

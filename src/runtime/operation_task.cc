@@ -72,15 +72,29 @@ Progress OperationTask::blocked_until_verdict(const Status& last_resort) {
 }
 
 void OperationTask::tell_others_of_wait(WaitReason reason) {
-  if (!is_numbered(args_)) return;
   others_know_of_wait_ = true;
-  context_.agreement->waiting(args_, sequence_, digest_, reason);
+  context_.agreement->waiting(note_of_call(), reason);
+}
+
+CallNote OperationTask::note_of_call() const {
+  CallNote note{sequence_, digest_, describe(args_), is_numbered(args_)};
+  if (note.numbered) return note;
+  list_peers(note);
+  for (std::vector<uint32_t>* peers : {&note.sends_to, &note.receives_from}) {
+    std::sort(peers->begin(), peers->end());
+    peers->erase(std::unique(peers->begin(), peers->end()), peers->end());
+    peers->resize(std::min(peers->size(), kMostAwaited));
+  }
+  return note;
 }
 
 Progress OperationTask::fail(rondeResult_t code, const std::string& cause) {
   const std::string comm = context_.name.empty() ? "" : fmt::format(" of communicator '{}'", context_.name);
-  const Status status(code, fmt::format("rank {} of {}{}: {}: {}", context_.rank, context_.nranks, comm,
-                                        describe(args_, sequence_), cause));
+  return end_with({code, fmt::format("rank {} of {}{}: {}: {}", context_.rank, context_.nranks, comm,
+                                     describe(args_, sequence_), cause)});
+}
+
+Progress OperationTask::end_with(const Status& status) {
   if (context_.failure->set(status)) {
     log::warn("{}", status.message());
     context_.agreement->report(status);
@@ -90,6 +104,12 @@ Progress OperationTask::fail(rondeResult_t code, const std::string& cause) {
 }
 
 Progress OperationTask::blocked_on_mismatch(int peer, uint32_t sequence, uint32_t digest) {
+  if (!is_numbered(args_)) {
+    return blocked_until_verdict(
+        {rondeMismatch, fmt::format("what rank {} sends belongs to a collective: two ranks must call "
+                                    "collectives and their messages in the same order",
+                                    peer)});
+  }
   const bool other_operation = sequence == sequence_ && digest != digest_;
   return blocked_until_verdict(
       {rondeMismatch,
@@ -109,11 +129,13 @@ void OperationTask::check_patience(Time waiting_since, Time now) {
     next_warning_ = seconds(context_.settings->late_warning_s);
     told_of_wait_ = false;
     asked_for_ = {};
+    withdraw_wait();
   } else if (now - last_check_ > kPause) {
     paused_ += now - last_check_;
   }
   last_check_ = now;
   CallLog::note_wait(record_, waits_for_, progress());
+  if (check_goodbyes(now)) return;
   if (!last_resort_.ok() && now - last_resort_since_ >= kVerdictWait) {
     fail(last_resort_.code(), last_resort_.message());
     return;
@@ -135,8 +157,24 @@ void OperationTask::check_patience(Time waiting_since, Time now) {
 }
 
 std::string OperationTask::awaited() const {
-  const std::string next = rank_text(waits_for_);
-  return is_numbered(args_) ? context_.agreement->whom(sequence_, next) : next;
+  return context_.agreement->whom(is_numbered(args_), sequence_, rank_text(waits_for_));
+}
+
+// A send or receive whose peer has left. What the peer did last may have come later than its goodbye, on another way: so
+// only this rank, which looks for it, can tell that nothing came, and only after a while.
+bool OperationTask::check_goodbyes(Time now) {
+  if (!others_know_of_wait_ || is_numbered(args_) || context_.failure->is_set()) return false;
+  const auto who = context_.agreement->left_since(now - kLongWait, note_of_call());
+  if (!who) return false;
+  end_with({rondePeerLost, fmt::format("{} has left: it was finalized or destroyed, but rank {} waits for it in {}",
+                                       *who, context_.rank, describe(args_))});
+  return true;
+}
+
+// Which peers messages wait for is no longer what was told.
+void OperationTask::withdraw_wait() {
+  if (is_numbered(args_) || !last_resort_.ok() || !std::exchange(others_know_of_wait_, false)) return;
+  context_.agreement->resumed();
 }
 
 // Once when it gets long, and again before each warning and before the end.

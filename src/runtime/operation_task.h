@@ -47,6 +47,8 @@ class OperationTask : public Task {
  protected:
   // How far it is, for those who ask why it takes long.
   [[nodiscard]] virtual OperationProgress progress() const = 0;
+  // The peers of sends and receives that have not ended, for the same: into the note's lists.
+  virtual void list_peers(CallNote&) const {}
 
   [[nodiscard]] const OperationContext& context() const { return context_; }
   [[nodiscard]] const OperationArgs& args() const { return args_; }
@@ -66,8 +68,12 @@ class OperationTask : public Task {
 
  private:
   Progress blocked_until_verdict(const Status& last_resort);
+  Progress end_with(const Status& status);
   void check_wait(Time::duration waited);
+  bool check_goodbyes(Time now);
+  void withdraw_wait();
   void tell_others_of_wait(WaitReason reason);
+  [[nodiscard]] CallNote note_of_call() const;
   [[nodiscard]] std::string awaited() const;
 
   const OperationContext& context_;

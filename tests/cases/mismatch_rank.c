@@ -8,11 +8,27 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { kMost = 300000, kMostCalls = 2 };
+enum { kMost = 300000, kMostCalls = 2, kMostRanks = 8, kLong = 30000 };
+typedef enum {
+  kAllReduce,
+  kReduceScatter,
+  kAllGather,
+  kAllGatherV,
+  kBroadcast,
+  kReduce,
+  kAlltoAll,
+  kGather,
+  kScatter,
+  kBarrier
+} What;
 typedef struct {
-  size_t count;
+  What what;
+  size_t count; /* of a block, where there are several */
   rondeDataType_t type;
   rondeRedOp_t op;
+  int root;
+  size_t more; /* elements in the block of rank 0; `less` of them are missing in that of rank 1 */
+  size_t less;
 } Call;
 typedef struct {
   const char* kind;
@@ -21,20 +37,62 @@ typedef struct {
   Call odd[kMostCalls];
 } Difference;
 
+#define REDUCE(count, type, op) \
+  { kAllReduce, count, type, op, 0, 0, 0 }
+#define SUM(what, count) \
+  { what, count, rondeFloat32, rondeSum, 0, 0, 0 }
+#define ROOTED(what, count, root) \
+  { what, count, rondeFloat32, rondeSum, root, 0, 0 }
+#define UNEVEN(count, more, less) \
+  { kAllGatherV, count, rondeFloat32, rondeSum, 0, more, less }
+
 static const Difference kDifferences[] = {
-    {"count", 1, {{1000, rondeFloat32, rondeSum}}, {{1001, rondeFloat32, rondeSum}}},
-    {"short and long", 1, {{4, rondeFloat32, rondeSum}}, {{kMost, rondeFloat32, rondeSum}}},
-    {"long and short", 1, {{kMost, rondeFloat32, rondeSum}}, {{1000, rondeFloat32, rondeSum}}},
-    {"none and some", 1, {{0, rondeFloat32, rondeSum}}, {{kMost, rondeFloat32, rondeSum}}},
-    {"type", 1, {{1000, rondeFloat32, rondeSum}}, {{1000, rondeInt32, rondeSum}}},
-    {"size of the type", 1, {{kMost, rondeFloat32, rondeSum}}, {{kMost, rondeFloat64, rondeSum}}},
-    {"reduction", 1, {{kMost, rondeFloat32, rondeSum}}, {{kMost, rondeFloat32, rondeMax}}},
-    {"order",
-     2,
-     {{1000, rondeFloat32, rondeSum}, {kMost, rondeFloat32, rondeSum}},
-     {{kMost, rondeFloat32, rondeSum}, {1000, rondeFloat32, rondeSum}}},
+    {"count", 1, {SUM(kAllReduce, 1000)}, {SUM(kAllReduce, 1001)}},
+    {"short and long", 1, {SUM(kAllReduce, 4)}, {SUM(kAllReduce, kMost)}},
+    {"long and short", 1, {SUM(kAllReduce, kMost)}, {SUM(kAllReduce, 1000)}},
+    {"none and some", 1, {SUM(kAllReduce, 0)}, {SUM(kAllReduce, kMost)}},
+    {"type", 1, {SUM(kAllReduce, 1000)}, {REDUCE(1000, rondeInt32, rondeSum)}},
+    {"size of the type", 1, {SUM(kAllReduce, kMost)}, {REDUCE(kMost, rondeFloat64, rondeSum)}},
+    {"reduction", 1, {SUM(kAllReduce, kMost)}, {REDUCE(kMost, rondeFloat32, rondeMax)}},
+    {"order", 2, {SUM(kAllReduce, 1000), SUM(kAllReduce, kMost)}, {SUM(kAllReduce, kMost), SUM(kAllReduce, 1000)}},
+    {"root of a broadcast", 1, {ROOTED(kBroadcast, 1000, 0)}, {ROOTED(kBroadcast, 1000, 1)}},
+    {"root of a long broadcast", 1, {ROOTED(kBroadcast, kMost, 1)}, {ROOTED(kBroadcast, kMost, 0)}},
+    {"root of a reduce", 1, {ROOTED(kReduce, 1000, 0)}, {ROOTED(kReduce, 1000, 1)}},
+    {"root of a gather", 1, {ROOTED(kGather, 1000, 0)}, {ROOTED(kGather, 1000, 1)}},
+    {"root of a scatter", 1, {ROOTED(kScatter, kLong, 1)}, {ROOTED(kScatter, kLong, 0)}},
+    {"all-reduce and broadcast", 1, {SUM(kAllReduce, 1000)}, {ROOTED(kBroadcast, 1000, 0)}},
+    {"all-reduce and barrier", 1, {SUM(kAllReduce, 1)}, {SUM(kBarrier, 0)}},
+    {"barrier and all-reduce", 1, {SUM(kBarrier, 0)}, {SUM(kAllReduce, kMost)}},
+    {"all-gather and reduce-scatter", 1, {SUM(kAllGather, 1000)}, {SUM(kReduceScatter, 1000)}},
+    {"all-to-all and all-gather", 1, {SUM(kAlltoAll, kLong)}, {SUM(kAllGather, kLong)}},
+    {"gather and scatter", 1, {ROOTED(kGather, 1000, 0)}, {ROOTED(kScatter, 1000, 0)}},
+    {"count of an all-gather", 1, {SUM(kAllGather, 1000)}, {SUM(kAllGather, 1001)}},
+    {"count of a long all-gather", 1, {SUM(kAllGather, kLong)}, {SUM(kAllGather, kLong - 1)}},
+    {"count of an uneven all-gather", 1, {UNEVEN(1000, 0, 0)}, {UNEVEN(1000, 1, 0)}},
+    {"blocks of an uneven all-gather", 1, {UNEVEN(1000, 0, 0)}, {UNEVEN(1000, 7, 7)}},
+    {"even and uneven", 1, {SUM(kAllGather, kLong)}, {UNEVEN(kLong, 0, 0)}},
 };
 static double buffer[kMost];
+static double from[kMost];
+
+static rondeResult_t make(const Call* call, int nranks, rondeComm_t comm) {
+  size_t counts[kMostRanks];
+  for (int rank = 0; rank < nranks; ++rank) counts[rank] = call->count;
+  counts[0] += call->more;
+  counts[1] -= call->less;
+  switch (call->what) {
+    case kReduceScatter: return rondeReduceScatter(from, buffer, call->count, call->type, call->op, comm, NULL);
+    case kAllGather: return rondeAllGather(from, buffer, call->count, call->type, comm, NULL);
+    case kAllGatherV: return rondeAllGatherV(from, buffer, counts, NULL, call->type, comm, NULL);
+    case kBroadcast: return rondeBroadcast(from, buffer, call->count, call->type, call->root, comm, NULL);
+    case kReduce: return rondeReduce(from, buffer, call->count, call->type, call->op, call->root, comm, NULL);
+    case kAlltoAll: return rondeAlltoAll(from, buffer, call->count, call->type, comm, NULL);
+    case kGather: return rondeGather(from, buffer, call->count, call->type, call->root, comm, NULL);
+    case kScatter: return rondeScatter(from, buffer, call->count, call->type, call->root, comm, NULL);
+    case kBarrier: return rondeBarrier(comm, NULL);
+    default: return rondeAllReduce(buffer, buffer, call->count, call->type, call->op, comm, NULL);
+  }
+}
 
 static double now(void) {
   struct timespec time;
@@ -56,8 +114,7 @@ static int differ(const Difference* difference, int odd) {
   const double begin = now();
   /* Others may be quicker, differ, and end this one too. */
   rondeResult_t result = rondeAllReduce(buffer, buffer, 10, rondeFloat32, rondeMax, comm, NULL);
-  for (int i = 0; i < difference->ncalls && result == rondeSuccess; ++i)
-    result = rondeAllReduce(buffer, buffer, calls[i].count, calls[i].type, calls[i].op, comm, NULL);
+  for (int i = 0; i < difference->ncalls && result == rondeSuccess; ++i) result = make(&calls[i], world.nranks, comm);
   /* A rank that needs nothing of the others has ended well, and hears of it in its next call. */
   if (result == rondeSuccess) result = rondeAllReduce(buffer, buffer, 1, rondeFloat32, rondeSum, comm, NULL);
   printf("%s\t%d\t%.3f\t%d\t%s\n", difference->kind, rank, now() - begin, (int)result, rondeGetLastError(comm));

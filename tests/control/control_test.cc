@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <deque>
 #include <filesystem>
+#include <map>
 #include <thread>
 
 namespace ronde {
@@ -22,6 +23,7 @@ class Recorder {
     Watcher watcher;
     watcher.failed = [this](const Status& why) { note([&] { failures_.push_back(why); }); };
     watcher.lost = [this](uint32_t rank) { note([&] { lost_.insert(rank); }); };
+    watcher.left = [this](uint32_t rank, const std::string& who) { note([&] { left_[rank] = who; }); };
     watcher.late = [this](const LateNote& late) { note([&] { late_ = late; }); };
     watcher.whereabouts = [this](uint32_t sequence) {
       const std::scoped_lock lock(mutex_);
@@ -45,6 +47,12 @@ class Recorder {
     changed_.wait_until(lock, Clock::now() + limit, [&] { return late_.has_value(); });
     return late_;
   }
+  // How that rank is named, once it is known to have left.
+  std::string left(uint32_t rank, Milliseconds limit = Milliseconds(3000)) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_until(lock, Clock::now() + limit, [&] { return left_.contains(rank); });
+    return left_.contains(rank) ? left_[rank] : "";
+  }
   std::set<uint32_t> lost() {
     const std::scoped_lock lock(mutex_);
     return lost_;
@@ -66,6 +74,7 @@ class Recorder {
   std::condition_variable changed_;
   std::vector<Status> failures_;
   std::set<uint32_t> lost_;
+  std::map<uint32_t, std::string> left_;
   std::optional<LateNote> late_;
   CallNote begun_;
 };
@@ -211,6 +220,27 @@ TEST_CASE("control: a wait for a rank that has left fails") {
   world[0].waiting({7, 1, "AllReduce A"}, WaitReason::long_wait);
   for (const uint32_t rank : {0u, 1u, 3u})
     CHECK_THAT(world.heard[rank].failure(), Catch::StartsWith("100 rank 2 (") && Catch::Contains("has left"));
+}
+
+TEST_CASE("control: messages that wait for each other are told of, and for a rank that has left") {
+  World world(any_kind(), 10);
+  world[2].leave(6);
+  world[0].waiting({1, 0, "Recv from rank 1", false, {}, {1}}, WaitReason::long_wait);
+  world[1].waiting({1, 0, "Recv from rank 0", false, {}, {0}}, WaitReason::long_wait);
+  const auto is_circle = [&world](uint32_t rank) {
+    const std::optional<LateNote> note = world.heard[rank].late();
+    return note && note->waits.size() == 2 && note->behind.empty() && note->silent.empty();
+  };
+  const Deadline limit = Deadline::after(Milliseconds(3000));
+  while (!(is_circle(0) && is_circle(1)) && !limit.passed()) std::this_thread::sleep_for(Milliseconds(1));
+  CHECK(is_circle(0));
+  CHECK(is_circle(1));
+  world[7].waiting({1, 0, "Recv from rank 2", false, {}, {2}}, WaitReason::long_wait);  // no neighbour of it
+  CHECK_THAT(world.heard[7].left(2), Catch::StartsWith("rank 2 (pid "));
+  Recorder later;
+  world[7].watch(later.watcher());
+  CHECK_FALSE(later.left(2).empty());
+  for (Recorder& recorder : world.heard) CHECK(recorder.failures() == 0);
 }
 
 TEST_CASE("control: a callback may leave, and leave() ends all calls") {
