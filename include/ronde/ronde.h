@@ -351,6 +351,55 @@ RONDE_API rondeResult_t rondeCommGetFailedRanks(rondeComm_t comm, int* ranks, in
 RONDE_API rondeResult_t rondeCommShrink(rondeComm_t comm, const int* excludeRanksList, int excludeRanksCount,
                                         rondeComm_t* newcomm, rondeConfig_t* config, int shrinkFlags);
 
+/* Makes communicators of parts of comm, which goes on beside them. All ranks of comm call it, each with a color: ranks of equal
+ * colors become one communicator, numbered by key, those of equal keys as in comm. RONDE_SPLIT_NOCOLOR: the rank takes part, and
+ * *newcomm becomes NULL. The new ones need comm no more once they are ready: it may be destroyed first.
+ *
+ * Has a place among the operations of comm, in the order of the calls, as a collective with stream NULL: waits for what was
+ * queued before, then for the other ranks (RONDE_LATE_WARNING, RONDE_LATE_TIMEOUT); ranks that call something else get
+ * rondeMismatch ("CommSplit"). Then for the start of the new one, at most RONDE_INIT_TIMEOUT seconds. In a group
+ * communicators are made before its operations begin. Non-blocking and in groups as rondeCommInitRankConfig, several splits of
+ * a communicator at a time, too; operations that are called on comm meanwhile come after it (without a color: *newcomm is NULL
+ * at once, and the call returns rondeSuccess). config NULL: the settings and the name of comm, blocking.
+ *
+ * rondeCommAbort of comm from another thread ends it, on all ranks. To abort or destroy the new one of a non-blocking call
+ * while the ranks of comm still settle who belongs together aborts comm, too: the others cannot go on without that rank.
+ * Errors: rondeInvalidArgument (a NULL, color, config), rondeInvalidUsage (comm was finalized, a setting), those of
+ * collectives, which are comm's; and those of a start, which concern the ranks of one color alone: rondeRemoteError (another
+ * rank has no port, or no files; the text says which and why), rondePeerLost, rondePeerUnreachable, rondeTimedOut,
+ * rondeAborted, rondeSystemError. Then comm is as usable as before. */
+#define RONDE_SPLIT_NOCOLOR -1
+RONDE_API rondeResult_t rondeCommSplit(rondeComm_t comm, int color, int key, rondeComm_t* newcomm,
+                                       rondeConfig_t* config);
+
+/* Makes a communicator of the same ranks with the same numbers, which has nothing to do with comm afterwards: for a part of a
+ * program that must not be in the way of another one's calls. Otherwise as rondeCommSplit with one color. */
+RONDE_API rondeResult_t rondeCommDup(rondeComm_t comm, rondeComm_t* newcomm, rondeConfig_t* config);
+
+/* Makes an id with which further ranks can join the ranks of comm, and starts to listen for them, as rondeGetUniqueId does. Called
+ * on one rank, whose process must live until rondeCommGrow has returned everywhere; hand the id to the processes that join, by
+ * any means, and keep it as secret as any other. It is good for one rondeCommGrow, also one that fails; a later id takes the
+ * place of one that was not used. Does not wait for other ranks.
+ * Errors: rondeInvalidArgument (NULL), rondeSystemError (no port can be had), and what comm has met. */
+RONDE_API rondeResult_t rondeCommGetUniqueId(rondeComm_t comm, rondeUniqueId* uniqueId);
+
+/* Makes a communicator of nranks ranks: those of comm, which keep their numbers, and further ones with the numbers from the size
+ * of comm up. All of them call it, with the same nranks:
+ *  - ranks of comm with comm, and rank -1. The one that made the id with rondeCommGetUniqueId may give it or NULL, the others
+ *    NULL (the id is right there, too). It has a place among the operations of comm as rondeCommSplit ("CommGrow"); comm stays
+ *    as it is, and may be destroyed when this has returned.
+ *  - ranks that join with comm NULL, the id, and their number in the new one.
+ * After rondeCommShrink it brings a communicator back to its size, with new processes in the place of those that died.
+ *
+ * Waits for the ranks of comm as rondeCommSplit, and for those that join at most RONDE_INIT_TIMEOUT seconds, with a warning each
+ * 10 s that names who is missing. Non-blocking and in groups as rondeCommInitRankConfig. config NULL: for ranks of comm its
+ * settings and name, for those that join the defaults. Aborts: as in rondeCommSplit.
+ * All get the communicator, or none does. Errors: rondeInvalidArgument (a NULL, nranks not above the size of comm, a rank, an
+ * id that is none or not one of comm, config), rondeInvalidUsage (different nranks, several ids or none, a number that is
+ * taken), rondeTimedOut (the text names the missing ranks), and as rondeCommSplit. */
+RONDE_API rondeResult_t rondeCommGrow(rondeComm_t comm, int nranks, const rondeUniqueId* uniqueId, int rank,
+                                      rondeComm_t* newcomm, rondeConfig_t* config);
+
 /* Write the number of ranks, and this one's number among them, from 0. rondeInvalidArgument: NULL. */
 RONDE_API rondeResult_t rondeCommCount(const rondeComm_t comm, int* count);
 RONDE_API rondeResult_t rondeCommUserRank(const rondeComm_t comm, int* rank);

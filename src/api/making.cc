@@ -53,6 +53,7 @@ Deadline deadline_of(const Settings& settings) {
 
 Result<std::unique_ptr<rondeComm>> as_handle(Result<std::unique_ptr<Communicator>> made) {
   if (!made.ok()) return made.status();
+  if (*made == nullptr) return std::unique_ptr<rondeComm>();  // this rank gets none
   auto handle = std::make_unique<rondeComm>();
   handle->communicator = std::move(*made);
   return handle;
@@ -63,13 +64,25 @@ bool is_non_blocking(const rondeConfig_t* config) {
   return config != nullptr && config->size >= kEnd && config->blocking == 0;
 }
 
-Status start(rondeComm_t* comm, const rondeConfig_t* config, const Communicator* parent,
-             const CommunicatorOptions& options, const Maker& maker) {
-  const auto make = [options, maker](const std::shared_ptr<FailureState>& stop) {
+StartUp::Make make_with(const CommunicatorOptions& options, const Maker& maker) {
+  return [options, maker](const std::shared_ptr<FailureState>& stop) {
     CommunicatorOptions stoppable = options;
     stoppable.stop = stop;
     return maker(std::move(stoppable), rendezvous_options(options.settings), deadline_of(options.settings));
   };
+}
+
+Result<std::shared_ptr<Turn>> take_turn(Communicator& parent, const rondeConfig_t* config) {
+  if (is_non_blocking(config)) return Turn::take(process().worker(), parent);
+  RONDE_TRY(process().worker().check_may_wait());
+  if (group_of_thread().open()) return Turn::take(process().worker(), parent);
+  RONDE_TRY(process().worker().wait_for(parent));
+  return std::shared_ptr<Turn>();
+}
+
+Status start(rondeComm_t* comm, const rondeConfig_t* config, const Communicator* parent,
+             const CommunicatorOptions& options, const Maker& maker) {
+  const StartUp::Make make = make_with(options, maker);
   if (is_non_blocking(config)) {
     auto handle = std::make_unique<rondeComm>();
     RONDE_ASSIGN(handle->start, StartUp::begin(process().start_ups(), make));

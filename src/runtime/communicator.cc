@@ -203,13 +203,25 @@ void Communicator::abort() {
   const Status why(rondeAborted,
                    fmt::format("rank {} of {}: the communicator was aborted on this rank", rank(), nranks()));
   std::shared_ptr<ShrinkTurn> turn;
+  std::vector<std::weak_ptr<FailureState>> starts;
   {
     const std::scoped_lock lock(turn_mutex_);
     turn = turn_.lock();
+    starts = starts_;
   }
   if (turn != nullptr) turn->give_up(why);
-  if (!failure_.set(why)) return;
+  const bool is_first = failure_.set(why);
+  for (const auto& start : starts) {
+    if (const auto given_up = start.lock()) given_up->set(why);
+  }
+  if (!is_first) return;
   agreement_.report(Status(rondeRemoteError, fmt::format("rank {} aborted the communicator", rank())));
+}
+
+void Communicator::gives_up(std::weak_ptr<FailureState> start) {
+  const std::scoped_lock lock(turn_mutex_);
+  std::erase_if(starts_, [](const auto& one) { return one.expired(); });
+  starts_.push_back(std::move(start));
 }
 
 void Communicator::revoke() {

@@ -101,6 +101,8 @@ class Communicator {
   // Both from any thread. Operations on this rank end, those of the others soon.
   void abort();
   void revoke();
+  // A start of another communicator that abort() gives up, too; until it is gone.
+  void gives_up(std::weak_ptr<FailureState> start);
   [[nodiscard]] Status first_error() const { return failure_.first(); }
   // Ranks whose processes have ended, as far as is known.
   [[nodiscard]] std::set<uint32_t> lost_ranks() const { return failure_.lost(); }
@@ -152,7 +154,8 @@ class Communicator {
   OnceFlag finalized_;
   std::shared_ptr<std::atomic<bool>> shrinks_ = std::make_shared<std::atomic<bool>>(false);
   std::mutex turn_mutex_;
-  std::weak_ptr<ShrinkTurn> turn_;  // of the last shrink
+  std::weak_ptr<ShrinkTurn> turn_;                   // of the last shrink
+  std::vector<std::weak_ptr<FailureState>> starts_;  // that abort() gives up
   Queue queue_;
 };
 
