@@ -30,6 +30,7 @@
 
 #include <limits.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define RONDE_MAJOR 0
 #define RONDE_MINOR 1
@@ -254,13 +255,26 @@ typedef struct {
   int initTimeoutSeconds; /* RONDE_INIT_TIMEOUT */
   const char* algorithm;  /* RONDE_ALGO */
   const char* transport;  /* RONDE_TRANSPORT */
+  /* The settings of the environment that have these names, each with the same values; README.md lists them. */
+  int lateWarningSeconds;       /* RONDE_LATE_WARNING */
+  int lateTimeoutSeconds;       /* RONDE_LATE_TIMEOUT */
+  int silentTimeoutSeconds;     /* RONDE_SILENT_TIMEOUT */
+  const char* socketInterfaces; /* RONDE_SOCKET_IFNAME: of this rank, not of the meeting point that an id names */
+  const char* socketFamily;     /* RONDE_SOCKET_FAMILY */
+  int tcpConnections;           /* RONDE_TCP_CONNECTIONS; equal on all ranks */
+  const char* accumulate;       /* RONDE_ACCUMULATE; equal on all ranks */
+  const char* spin;             /* RONDE_SPIN */
+  long long shmLimitBytes;      /* RONDE_SHM_LIMIT: whether this communicator goes beyond it with all of the process */
 } rondeConfig_t;
 
 #define RONDE_CONFIG_MAGIC 0x526f6e64u
 #define RONDE_CONFIG_INITIALIZER                                                                              \
   {                                                                                                           \
     sizeof(rondeConfig_t), RONDE_CONFIG_MAGIC, RONDE_VERSION_CODE, RONDE_CONFIG_UNDEF_INT, RONDE_DEVICE_HOST, \
-        RONDE_CONFIG_UNDEF_PTR, RONDE_CONFIG_UNDEF_INT, RONDE_CONFIG_UNDEF_PTR, RONDE_CONFIG_UNDEF_PTR        \
+        RONDE_CONFIG_UNDEF_PTR, RONDE_CONFIG_UNDEF_INT, RONDE_CONFIG_UNDEF_PTR, RONDE_CONFIG_UNDEF_PTR,       \
+        RONDE_CONFIG_UNDEF_INT, RONDE_CONFIG_UNDEF_INT, RONDE_CONFIG_UNDEF_INT, RONDE_CONFIG_UNDEF_PTR,       \
+        RONDE_CONFIG_UNDEF_PTR, RONDE_CONFIG_UNDEF_INT, RONDE_CONFIG_UNDEF_PTR, RONDE_CONFIG_UNDEF_PTR,       \
+        RONDE_CONFIG_UNDEF_INT                                                                                \
   }
 
 /* Joins the communicator of nranks ranks that id names, as that rank. Blocks until all ranks have joined, at most
@@ -282,6 +296,13 @@ RONDE_API rondeResult_t rondeCommInitRank(rondeComm_t* comm, int nranks, rondeUn
  * affected: use streams to have them return at once. */
 RONDE_API rondeResult_t rondeCommInitRankConfig(rondeComm_t* comm, int nranks, rondeUniqueId id, int rank,
                                                 rondeConfig_t* config);
+
+/* The same with several ids, ids[0] to ids[nids - 1], as ncclCommInitRankScalable takes them; all ranks give the same ones in
+ * the same order. For now all ranks meet at the first one and the others are only looked at: nothing becomes faster by them,
+ * and their ports are kept until RONDE_INIT_TIMEOUT. rondeInvalidArgument: nids below 1 or above nranks, an id that is none
+ * (the text says which). Otherwise as rondeCommInitRankConfig. */
+RONDE_API rondeResult_t rondeCommInitRankScalable(rondeComm_t* newcomm, int nranks, int myrank, int nids,
+                                                  rondeUniqueId* ids, rondeConfig_t* config);
 
 /* Makes all nranks ranks of one communicator in this process: comms has room for nranks. devices is NULL or an array of
  * nranks times RONDE_DEVICE_HOST. All or none are made. One thread that drives several of them puts each collective in
@@ -420,6 +441,31 @@ typedef struct {
 /* Fills at most capacity entries, one for each transport in use, and writes their number. Set size in every entry of
  * the array. Call it between operations. */
 RONDE_API rondeResult_t rondeCommGetTraffic(rondeComm_t comm, rondeTraffic_t* traffic, int capacity, int* number);
+
+/* What of memory a communicator takes on this rank. */
+typedef enum {
+  /* NCCL's; all 0 without devices. */
+  rondeStatGpuMemSuspend = 0,
+  rondeStatGpuMemSuspended = 1,
+  rondeStatGpuMemPersist = 2,
+  rondeStatGpuMemTotal = 3,
+  /* Bytes of host memory. */
+  rondeStatHostMemSegment = 100, /* address space of this rank's segment, from which the ranks of its node read */
+  rondeStatHostMemTouched = 101, /* what of the segment is in memory: pages that were used so far */
+  rondeStatHostMemWires =
+      102, /* buffers of the links to other nodes that this rank has now, address space; the kernel's
+                                    buffers of their sockets are not counted */
+  rondeStatHostMemPacking = 103, /* room in which the buffers of small calls of a group are put together */
+  rondeStatHostMemTotal = 104,   /* 101 to 103 together: the most that it takes */
+  /* Of the whole process, equal for all of its communicators. */
+  rondeStatProcessSharedMem = 200, /* what counts against RONDE_SHM_LIMIT: the most that segments can have */
+  rondeMaxCommMemStat = 0x7fffffff
+} rondeCommMemStat_t;
+
+/* Writes one of them. Call it between operations. Memory of peers that this rank has mapped is theirs; what a communicator has
+ * beyond this (lists, connections of the control plane) is some 10 KiB and not counted. rondeInvalidArgument: NULL, no such
+ * number. */
+RONDE_API rondeResult_t rondeCommMemStats(rondeComm_t comm, rondeCommMemStat_t stat, uint64_t* value);
 
 /* ---- Streams ---------------------------------------------------------------------------------------------------- */
 

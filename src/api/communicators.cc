@@ -28,6 +28,19 @@ Status init_rank(rondeComm_t* comm, int nranks, const rondeUniqueId& packed, int
                });
 }
 
+Status init_rank_scalable(rondeComm_t* comm, int nranks, int rank, int nids, const rondeUniqueId* ids,
+                          const rondeConfig_t* config) {
+  constexpr const char* kFunction = "rondeCommInitRankScalable";
+  RONDE_TRY(not_null(ids, kFunction, "ids"));
+  if (nids < 1 || nids > nranks)
+    return {rondeInvalidArgument, fmt::format("{}: nids is {}: 1 to nranks ({}) are allowed", kFunction, nids, nranks)};
+  for (int i = 0; i < nids; ++i) {
+    const Status read = UniqueId::unpack(ids[i]).status();
+    if (!read.ok()) return {read.code(), fmt::format("{}: ids[{}] is {}", kFunction, i, read.message())};
+  }
+  return init_rank(comm, nranks, ids[0], rank, config);
+}
+
 // All ranks of one process: no id, no sockets. One thread for each, as every one waits for the others.
 Status init_all(rondeComm_t* comms, int nranks, const int* devices) {
   RONDE_TRY(check_not_forked("rondeCommInitAll"));
@@ -77,6 +90,13 @@ rondeResult_t rondeCommInitRankConfig(rondeComm_t* comm, int nranks, rondeUnique
   const ronde::Wipe wipe(id.internal);
   return guarded(
       [&] { return ronde::api::remembered_by_group(ronde::api::init_rank(comm, nranks, id, rank, config)); });
+}
+
+rondeResult_t rondeCommInitRankScalable(rondeComm_t* newcomm, int nranks, int myrank, int nids, rondeUniqueId* ids,
+                                        rondeConfig_t* config) {
+  return guarded([&] {
+    return ronde::api::remembered_by_group(ronde::api::init_rank_scalable(newcomm, nranks, myrank, nids, ids, config));
+  });
 }
 
 rondeResult_t rondeCommInitAll(rondeComm_t* comms, int nranks, const int* devices) {

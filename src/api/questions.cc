@@ -1,4 +1,6 @@
 // What one can ask of a communicator of ronde.h.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -88,5 +90,28 @@ rondeResult_t rondeCommGetTraffic(rondeComm_t comm, rondeTraffic_t* traffic, int
     }
     *number = filled;
     return {};
+  });
+}
+
+rondeResult_t rondeCommMemStats(rondeComm_t comm, rondeCommMemStat_t stat, uint64_t* value) {
+  return guarded([&]() -> Status {
+    RONDE_TRY(check_ready(comm, "rondeCommMemStats"));
+    RONDE_TRY(not_null(value, "rondeCommMemStats", "value"));
+    const ronde::MemoryUse use = comm->communicator->memory_use();
+    switch (stat) {
+      case rondeStatGpuMemSuspend:
+      case rondeStatGpuMemSuspended:
+      case rondeStatGpuMemPersist:
+      case rondeStatGpuMemTotal: *value = 0; return {};
+      case rondeStatHostMemSegment: *value = use.segment; return {};
+      case rondeStatHostMemTouched: *value = use.touched; return {};
+      case rondeStatHostMemWires: *value = use.wires; return {};
+      case rondeStatHostMemPacking: *value = use.packing; return {};
+      case rondeStatHostMemTotal: *value = use.touched + use.wires + use.packing; return {};
+      case rondeStatProcessSharedMem: *value = ronde::api::process().shared_memory().in_use(); return {};
+      default: break;
+    }
+    return {rondeInvalidArgument,
+            fmt::format("rondeCommMemStats: stat is {}: not one of rondeCommMemStat_t", static_cast<int>(stat))};
   });
 }

@@ -274,4 +274,18 @@ std::vector<TransportTraffic> Communicator::traffic() const {
   return all;
 }
 
+MemoryUse Communicator::memory_use() const {
+  MemoryUse use;
+  use.segment = parts_.own.segment->layout().total;
+  use.touched = parts_.own.segment->touched_bytes();
+  use.packing = packing_.capacity();
+  const auto add_link = [&use](std::string_view, const MadeLink& link) {
+    if (link.send) use.wires += link.send->memory_bytes();
+    if (link.receive) use.wires += link.receive->memory_bytes();
+  };
+  for (const MadeLink& link : parts_.links) add_link({}, link);
+  pairs_.for_each(add_link);
+  return use;
+}
+
 }  // namespace ronde

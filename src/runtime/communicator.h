@@ -67,6 +67,14 @@ struct TransportTraffic {
   PortTraffic received;
 };
 
+// Bytes that one rank takes.
+struct MemoryUse {
+  size_t segment = 0;  // address space
+  size_t touched = 0;  // of the segment
+  size_t wires = 0;
+  size_t packing = 0;
+};
+
 class Communicator {
  public:
   // Blocks until all ranks have come, at most to the deadline. On an error the other ranks are told. black_box: its place
@@ -114,6 +122,7 @@ class Communicator {
   [[nodiscard]] const CommunicatorOptions& options() const { return parts_.options; }
 
   [[nodiscard]] std::vector<TransportTraffic> traffic() const;
+  [[nodiscard]] MemoryUse memory_use() const;
   ReductionTable& reductions() { return reductions_; }
   // By the thread that drives the communicator.
   PairLinks& pairs() { return pairs_; }
