@@ -32,12 +32,12 @@ using Maker =
     std::function<Result<std::unique_ptr<Communicator>>(CommunicatorOptions, const RendezvousOptions&, Deadline)>;
 // With the settings of the options.
 [[nodiscard]] StartUp::Make make_with(const CommunicatorOptions& options, const Maker& maker);
-// The place of a call that makes a communicator out of another one among the operations of that one. Null: it is made at once,
-// when all of them have ended.
+// The place of a call that makes a communicator out of another one among the operations of that one. Null: it is made
+// at once, when all of them have ended.
 Result<std::shared_ptr<Turn>> take_turn(Communicator& parent, const rondeConfig_t* config);
 
-// As the config wants it: at once, on a thread of its own (rondeInProgress, *comm is written), or at the end of the group.
-// parent: what it is made from, or null.
+// As the config wants it: at once, on a thread of its own (rondeInProgress, *comm is written), or at the end of the
+// group. parent: what it is made from, or null.
 Status start(rondeComm_t* comm, const rondeConfig_t* config, const Communicator* parent,
              const CommunicatorOptions& options, const Maker& maker);
 

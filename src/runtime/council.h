@@ -1,6 +1,6 @@
-// How the ranks of a communicator settle what they make of it: all-gathers, which are operations of the communicator. So their
-// place among its operations, ranks that call something else, that are late or that die are everybody's to see, as in any
-// collective.
+// How the ranks of a communicator settle what they make of it: all-gathers, which are operations of the communicator.
+// So their place among its operations, ranks that call something else, that are late or that die are everybody's to
+// see, as in any collective.
 #pragma once
 
 #include <array>
@@ -27,8 +27,8 @@ struct Outcome {
 
 class Council {
  public:
-  // Waits until the turn has come (null: nothing else is called). From then on to close() the communicator is this thread's. Once `stop` is set it is given
-  // up: a rank that does not say its part cannot be waited for.
+  // Waits until the turn has come (null: nothing else is called). From then on to close() the communicator is this
+  // thread's. Once `stop` is set it is given up: a rank that does not say its part cannot be waited for.
   Council(Communicator& communicator, Turn* turn, Purpose purpose, std::shared_ptr<FailureState> stop);
   ~Council();  // without close(): the others wait for what this rank has not said, and the communicator is given up
   Council(const Council&) = delete;
@@ -65,9 +65,9 @@ struct NewRanks {
   int nranks = 0;
 };
 
-// Starts it: all members have a start in which each can be told of what went wrong, or none has. Of the council, which all of
-// its ranks leave here, it takes one round. where: the meeting point, or why there is none. options: without numbers, job and
-// secret.
+// Starts it: all members have a start in which each can be told of what went wrong, or none has. Of the council, which
+// all of its ranks leave here, it takes one round. where: the meeting point, or why there is none. options: without
+// numbers, job and secret.
 Result<std::unique_ptr<Communicator>> start_together(Process& process, Council& council, const NewRanks& ranks,
                                                      const Result<UniqueId>& where, CommunicatorOptions options,
                                                      RendezvousOptions meeting, Deadline deadline);

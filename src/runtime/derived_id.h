@@ -1,4 +1,5 @@
-// Ids of communicators that come of another one. Their secret does not travel among the ranks of that one: each derives it.
+// Ids of communicators that come of another one. Their secret does not travel among the ranks of that one: each derives
+// it.
 #pragma once
 
 #include <array>
@@ -9,8 +10,8 @@
 
 namespace ronde {
 
-// What travels: the id without its secret. (Control connections are proved and sealed, but can be read; those of the data are
-// only proved.)
+// What travels: the id without its secret. (Control connections are proved and sealed, but can be read; those of the
+// data are only proved.)
 using PublicId = std::array<std::byte, RONDE_UNIQUE_ID_BYTES>;
 [[nodiscard]] PublicId public_part(UniqueId id);
 

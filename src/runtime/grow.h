@@ -20,8 +20,8 @@ Result<UniqueId> grow_id(Process& process, const Communicator& parent, const Ren
 // It is one of that communicator.
 [[nodiscard]] bool is_grow_id(const UniqueId& id, const Communicator& parent);
 
-// All ranks of the parent call it, and keep their numbers; the ranks that join call make_rank with the id. What goes wrong on
-// one rank is the error of all, also of those that join. Turn, parent and options as in make_part.
+// All ranks of the parent call it, and keep their numbers; the ranks that join call make_rank with the id. What goes
+// wrong on one rank is the error of all, also of those that join. Turn, parent and options as in make_part.
 Result<std::unique_ptr<Communicator>> make_grown(Process& process, Communicator& parent, Turn* turn,
                                                  const GrowWish& wish, CommunicatorOptions options,
                                                  const RendezvousOptions& meeting);

@@ -27,8 +27,8 @@ namespace ronde {
 class Communicator;
 class Worker;
 
-// A place among the queued operations of a communicator, for several that a thread of its own runs one after the other. What is
-// called after it begins when it has ended.
+// A place among the queued operations of a communicator, for several that a thread of its own runs one after the other.
+// What is called after it begins when it has ended.
 class Turn {
  public:
   // Takes the next place, by the thread that uses the communicator. An error: no place is taken.
@@ -37,8 +37,8 @@ class Turn {
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
-  // Waits until all that was queued before it has ended: from then on the communicator is the calling thread's. Not on the
-  // worker's thread.
+  // Waits until all that was queued before it has ended: from then on the communicator is the calling thread's. Not on
+  // the worker's thread.
   void await();
   // Also before its place has come, which then is passed over.
   void end();

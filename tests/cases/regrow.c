@@ -4,8 +4,8 @@
  *        regrow FOLDER ROUNDS NRANKS ROUND  joins, in that round, as the last of NRANKS, with the id of FOLDER/ROUND
  *
  * Each round begins with a death, which it reduces until it hears of. Then the first rank that is left leaves an id in
- * FOLDER/ROUND. Prints "ROUND RANK NRANKS" when all are there again and have reduced; round 0 is the first communicator. Exit
- * code 1: something went wrong; 3: wrong data. */
+ * FOLDER/ROUND. Prints "ROUND RANK NRANKS" when all are there again and have reduced; round 0 is the first
+ * communicator. Exit code 1: something went wrong; 3: wrong data. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ronde/ronde.h>

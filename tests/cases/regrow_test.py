@@ -3,9 +3,9 @@
 
     regrow_test.py REGROW [ROUNDS [NRANKS]]    default: 6 rounds, 8 ranks
 
-Processes over shared memory and TCP. In each round one rank is killed; all others shrink, and grow by a new process. Results
-are right in each communicator, and the ranks that live through all rounds have no more open files, threads and memory at the
-end than after the second.
+Processes over shared memory and TCP. In each round one rank is killed; all others shrink, and grow by a new process.
+Results are right in each communicator, and the ranks that live through all rounds have no more open files, threads and
+memory at the end than after the second.
 """
 import os
 import signal
