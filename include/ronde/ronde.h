@@ -30,6 +30,7 @@
 
 #include <limits.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define RONDE_MAJOR 0
 #define RONDE_MINOR 1
@@ -254,13 +255,26 @@ typedef struct {
   int initTimeoutSeconds; /* RONDE_INIT_TIMEOUT */
   const char* algorithm;  /* RONDE_ALGO */
   const char* transport;  /* RONDE_TRANSPORT */
+  /* The settings of the environment that have these names, each with the same values; README.md lists them. */
+  int lateWarningSeconds;       /* RONDE_LATE_WARNING */
+  int lateTimeoutSeconds;       /* RONDE_LATE_TIMEOUT */
+  int silentTimeoutSeconds;     /* RONDE_SILENT_TIMEOUT */
+  const char* socketInterfaces; /* RONDE_SOCKET_IFNAME: of this rank, not of the meeting point that an id names */
+  const char* socketFamily;     /* RONDE_SOCKET_FAMILY */
+  int tcpConnections;           /* RONDE_TCP_CONNECTIONS; equal on all ranks */
+  const char* accumulate;       /* RONDE_ACCUMULATE; equal on all ranks */
+  const char* spin;             /* RONDE_SPIN */
+  long long shmLimitBytes;      /* RONDE_SHM_LIMIT: whether this communicator goes beyond it with all of the process */
 } rondeConfig_t;
 
 #define RONDE_CONFIG_MAGIC 0x526f6e64u
 #define RONDE_CONFIG_INITIALIZER                                                                              \
   {                                                                                                           \
     sizeof(rondeConfig_t), RONDE_CONFIG_MAGIC, RONDE_VERSION_CODE, RONDE_CONFIG_UNDEF_INT, RONDE_DEVICE_HOST, \
-        RONDE_CONFIG_UNDEF_PTR, RONDE_CONFIG_UNDEF_INT, RONDE_CONFIG_UNDEF_PTR, RONDE_CONFIG_UNDEF_PTR        \
+        RONDE_CONFIG_UNDEF_PTR, RONDE_CONFIG_UNDEF_INT, RONDE_CONFIG_UNDEF_PTR, RONDE_CONFIG_UNDEF_PTR,       \
+        RONDE_CONFIG_UNDEF_INT, RONDE_CONFIG_UNDEF_INT, RONDE_CONFIG_UNDEF_INT, RONDE_CONFIG_UNDEF_PTR,       \
+        RONDE_CONFIG_UNDEF_PTR, RONDE_CONFIG_UNDEF_INT, RONDE_CONFIG_UNDEF_PTR, RONDE_CONFIG_UNDEF_PTR,       \
+        RONDE_CONFIG_UNDEF_INT                                                                                \
   }
 
 /* Joins the communicator of nranks ranks that id names, as that rank. Blocks until all ranks have joined, at most
@@ -282,6 +296,13 @@ RONDE_API rondeResult_t rondeCommInitRank(rondeComm_t* comm, int nranks, rondeUn
  * affected: use streams to have them return at once. */
 RONDE_API rondeResult_t rondeCommInitRankConfig(rondeComm_t* comm, int nranks, rondeUniqueId id, int rank,
                                                 rondeConfig_t* config);
+
+/* The same with several ids, ids[0] to ids[nids - 1], as ncclCommInitRankScalable takes them; all ranks give the same
+ * ones in the same order. For now all ranks meet at the first one and the others are only looked at: nothing becomes
+ * faster by them, and their ports are kept until RONDE_INIT_TIMEOUT. rondeInvalidArgument: nids below 1 or above
+ * nranks, an id that is none (the text says which). Otherwise as rondeCommInitRankConfig. */
+RONDE_API rondeResult_t rondeCommInitRankScalable(rondeComm_t* newcomm, int nranks, int myrank, int nids,
+                                                  rondeUniqueId* ids, rondeConfig_t* config);
 
 /* Makes all nranks ranks of one communicator in this process: comms has room for nranks. devices is NULL or an array of
  * nranks times RONDE_DEVICE_HOST. All or none are made. One thread that drives several of them puts each collective in
@@ -351,6 +372,59 @@ RONDE_API rondeResult_t rondeCommGetFailedRanks(rondeComm_t comm, int* ranks, in
 RONDE_API rondeResult_t rondeCommShrink(rondeComm_t comm, const int* excludeRanksList, int excludeRanksCount,
                                         rondeComm_t* newcomm, rondeConfig_t* config, int shrinkFlags);
 
+/* Makes communicators of parts of comm, which goes on beside them. All ranks of comm call it, each with a color: ranks
+ * of equal colors become one communicator, numbered by key, those of equal keys as in comm. RONDE_SPLIT_NOCOLOR: the
+ * rank takes part, and *newcomm becomes NULL. The new ones need comm no more once they are ready: it may be destroyed
+ * first.
+ *
+ * Has a place among the operations of comm, in the order of the calls, as a collective with stream NULL: waits for what
+ * was queued before, then for the other ranks (RONDE_LATE_WARNING, RONDE_LATE_TIMEOUT); ranks that call something else
+ * get rondeMismatch ("CommSplit"). Then for the start of the new one, at most RONDE_INIT_TIMEOUT seconds. In a group
+ * communicators are made before its operations begin. Non-blocking and in groups as rondeCommInitRankConfig, several
+ * splits of a communicator at a time, too; operations that are called on comm meanwhile come after it (without a color:
+ * *newcomm is NULL at once, and the call returns rondeSuccess). config NULL: the settings and the name of comm,
+ * blocking.
+ *
+ * rondeCommAbort of comm from another thread ends it, on all ranks. To abort or destroy the new one of a non-blocking
+ * call while the ranks of comm still settle who belongs together aborts comm, too: the others cannot go on without that
+ * rank.
+ * Errors: rondeInvalidArgument (a NULL, color, config), rondeInvalidUsage (comm was finalized, a setting), those
+ * of collectives, which are comm's; and those of a start, which concern the ranks of one color alone: rondeRemoteError
+ * (another rank has no port, or no files; the text says which and why), rondePeerLost, rondePeerUnreachable,
+ * rondeTimedOut, rondeAborted, rondeSystemError. Then comm is as usable as before. */
+#define RONDE_SPLIT_NOCOLOR -1
+RONDE_API rondeResult_t rondeCommSplit(rondeComm_t comm, int color, int key, rondeComm_t* newcomm,
+                                       rondeConfig_t* config);
+
+/* Makes a communicator of the same ranks with the same numbers, which has nothing to do with comm afterwards: for a
+ * part of a program that must not be in the way of another one's calls. Otherwise as rondeCommSplit with one color. */
+RONDE_API rondeResult_t rondeCommDup(rondeComm_t comm, rondeComm_t* newcomm, rondeConfig_t* config);
+
+/* Makes an id with which further ranks can join the ranks of comm, and starts to listen for them, as rondeGetUniqueId
+ * does. Called on one rank, whose process must live until rondeCommGrow has returned everywhere; hand the id to the
+ * processes that join, by any means, and keep it as secret as any other. It is good for one rondeCommGrow, also one
+ * that fails; a later id takes the place of one that was not used. Does not wait for other ranks.
+ * Errors: rondeInvalidArgument (NULL), rondeSystemError (no port can be had), and what comm has met. */
+RONDE_API rondeResult_t rondeCommGetUniqueId(rondeComm_t comm, rondeUniqueId* uniqueId);
+
+/* Makes a communicator of nranks ranks: those of comm, which keep their numbers, and further ones with the numbers from
+ * the size of comm up. All of them call it, with the same nranks:
+ *  - ranks of comm with comm, and rank -1. The one that made the id with rondeCommGetUniqueId may give it or NULL, the
+ *    others NULL (the id is right there, too). It has a place among the operations of comm as rondeCommSplit
+ *    ("CommGrow"); comm stays as it is, and may be destroyed when this has returned.
+ *  - ranks that join with comm NULL, the id, and their number in the new one.
+ * After rondeCommShrink it brings a communicator back to its size, with new processes in the place of those that died.
+ *
+ * Waits for the ranks of comm as rondeCommSplit, and for those that join at most RONDE_INIT_TIMEOUT seconds, with a
+ * warning each 10 s that names who is missing. Non-blocking and in groups as rondeCommInitRankConfig. config NULL: for
+ * ranks of comm its settings and name, for those that join the defaults. Aborts: as in rondeCommSplit.
+ * What goes wrong before it is ready is an error of all, or, of those to which it was ready, of their first operation.
+ * Errors: rondeInvalidArgument (a NULL, nranks not above the size of comm, a rank, an id that is none or not one of
+ * comm, config), rondeInvalidUsage (different nranks, several ids or none, a number that is taken), rondeTimedOut
+ * (the text names the missing ranks), and as rondeCommSplit. */
+RONDE_API rondeResult_t rondeCommGrow(rondeComm_t comm, int nranks, const rondeUniqueId* uniqueId, int rank,
+                                      rondeComm_t* newcomm, rondeConfig_t* config);
+
 /* Write the number of ranks, and this one's number among them, from 0. rondeInvalidArgument: NULL. */
 RONDE_API rondeResult_t rondeCommCount(const rondeComm_t comm, int* count);
 RONDE_API rondeResult_t rondeCommUserRank(const rondeComm_t comm, int* rank);
@@ -371,6 +445,31 @@ typedef struct {
 /* Fills at most capacity entries, one for each transport in use, and writes their number. Set size in every entry of
  * the array. Call it between operations. */
 RONDE_API rondeResult_t rondeCommGetTraffic(rondeComm_t comm, rondeTraffic_t* traffic, int capacity, int* number);
+
+/* What of memory a communicator takes on this rank. */
+typedef enum {
+  /* NCCL's; all 0 without devices. */
+  rondeStatGpuMemSuspend = 0,
+  rondeStatGpuMemSuspended = 1,
+  rondeStatGpuMemPersist = 2,
+  rondeStatGpuMemTotal = 3,
+  /* Bytes of host memory. */
+  rondeStatHostMemSegment = 100, /* address space of this rank's segment, from which the ranks of its node read */
+  rondeStatHostMemTouched = 101, /* what of the segment is in memory: pages that were used so far */
+  rondeStatHostMemWires =
+      102, /* buffers of the links to other nodes that this rank has now, address space; the kernel's
+                                    buffers of their sockets are not counted */
+  rondeStatHostMemPacking = 103, /* room in which the buffers of small calls of a group are put together */
+  rondeStatHostMemTotal = 104,   /* 101 to 103 together: the most that it takes */
+  /* Of the whole process, equal for all of its communicators. */
+  rondeStatProcessSharedMem = 200, /* what counts against RONDE_SHM_LIMIT: the most that segments can have */
+  rondeMaxCommMemStat = 0x7fffffff
+} rondeCommMemStat_t;
+
+/* Writes one of them. Call it between operations. Memory of peers that this rank has mapped is theirs; what a
+ * communicator has beyond this (lists, its place in the black box, connections) is not counted.
+ * rondeInvalidArgument: NULL, no such number. */
+RONDE_API rondeResult_t rondeCommMemStats(rondeComm_t comm, rondeCommMemStat_t stat, uint64_t* value);
 
 /* ---- Streams ---------------------------------------------------------------------------------------------------- */
 

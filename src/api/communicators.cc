@@ -1,89 +1,18 @@
-// Communicators of ronde.h: making, asking, ending.
+// Communicators of ronde.h: made from an id or in one process, and ended.
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <cstring>
-#include <functional>
-#include <set>
 
 #include "api/calls.h"
 #include "api/group.h"
 #include "api/handles.h"
+#include "api/making.h"
 #include "api/options.h"
 #include "base/crypto.h"
 #include "base/secret.h"
-#include "bootstrap/messages.h"
 #include "bootstrap/rendezvous.h"
 #include "runtime/make_communicator.h"
 
 namespace ronde::api {
 namespace {
-
-constexpr size_t kNameBytes = 63;
-
-Status check_rank(int nranks, int rank) {
-  if (nranks < 1 || nranks > static_cast<int>(kMostRanks)) {
-    return {rondeInvalidArgument, fmt::format("nranks is {}: 1 to {} are allowed", nranks, kMostRanks)};
-  }
-  if (rank >= 0 && rank < nranks) return {};
-  return {rondeInvalidArgument, fmt::format("rank {} is not one of 0 to {}", rank, nranks - 1)};
-}
-
-CommunicatorOptions make_options(const Settings& settings, const rondeConfig_t* config, int nranks, int rank) {
-  CommunicatorOptions options;
-  options.nranks = nranks;
-  options.rank = rank;
-  options.settings = settings;
-  const size_t name_end = offsetof(rondeConfig_t, commName) + sizeof config->commName;
-  if (config != nullptr && config->size >= name_end && config->commName != nullptr) {
-    options.name.assign(config->commName, strnlen(config->commName, kNameBytes));
-  }
-  return options;
-}
-
-// The ranks of a job have the same environment: one of them speaks for all, or ronderun, which has done so before.
-void warn_once_a_job(int rank) {
-  if (rank == 0 && !environment_variable("RONDE_ID_FD")) warn_about_unknown_settings();
-}
-
-Deadline deadline_of(const Settings& settings) {
-  return Deadline::after(std::chrono::seconds(settings.init_timeout_s));
-}
-
-Result<std::unique_ptr<rondeComm>> as_handle(Result<std::unique_ptr<Communicator>> made) {
-  if (!made.ok()) return made.status();
-  auto handle = std::make_unique<rondeComm>();
-  handle->communicator = std::move(*made);
-  return handle;
-}
-
-bool is_non_blocking(const rondeConfig_t* config) {
-  constexpr size_t kEnd = offsetof(rondeConfig_t, blocking) + sizeof config->blocking;
-  return config != nullptr && config->size >= kEnd && config->blocking == 0;
-}
-
-// As the config wants it: at once, on a thread of its own (rondeInProgress, *comm is written), or at the end of the group.
-// parent: what it is made from, or null.
-using Maker =
-    std::function<Result<std::unique_ptr<Communicator>>(CommunicatorOptions, const RendezvousOptions&, Deadline)>;
-Status start(rondeComm_t* comm, const rondeConfig_t* config, const Communicator* parent,
-             const CommunicatorOptions& options, const Maker& maker) {
-  const auto make = [options, maker](const std::shared_ptr<FailureState>& stop) {
-    CommunicatorOptions stoppable = options;
-    stoppable.stop = stop;
-    return maker(std::move(stoppable), rendezvous_options(options.settings), deadline_of(options.settings));
-  };
-  if (is_non_blocking(config)) {
-    auto handle = std::make_unique<rondeComm>();
-    RONDE_ASSIGN(handle->start, StartUp::begin(process().start_ups(), make));
-    *comm = handle.release();
-    return {rondeInProgress, "the communicator is not ready yet"};
-  }
-  const GroupInit init{[make] { return as_handle(make(std::make_shared<FailureState>())); }, comm, parent};
-  if (!group_of_thread().open()) return make_together({init});
-  group_of_thread().inits.push_back(init);
-  return {};
-}
 
 Status init_rank(rondeComm_t* comm, int nranks, const rondeUniqueId& packed, int rank, const rondeConfig_t* config) {
   RONDE_TRY(check_not_forked("rondeCommInitRank"));
@@ -99,47 +28,17 @@ Status init_rank(rondeComm_t* comm, int nranks, const rondeUniqueId& packed, int
                });
 }
 
-Status read_list(const Communicator& parent, const int* ranks, int count, std::set<uint32_t>& list) {
-  if (count < 0) return {rondeInvalidArgument, fmt::format("rondeCommShrink: excludeRanksCount is {}", count)};
-  if (count > 0) RONDE_TRY(not_null(ranks, "rondeCommShrink", "excludeRanksList"));
-  for (int i = 0; i < count; ++i) {
-    if (ranks[i] < 0 || ranks[i] >= parent.nranks())
-      return {rondeInvalidArgument,
-              fmt::format("rondeCommShrink: rank {} of the list is not one of 0 to {}", ranks[i], parent.nranks() - 1)};
-    if (ranks[i] == parent.rank())
-      return {rondeInvalidArgument, fmt::format("rondeCommShrink: rank {} excludes itself: only ranks that go on call "
-                                                "this",
-                                                ranks[i])};
-    list.insert(static_cast<uint32_t>(ranks[i]));
+Status init_rank_scalable(rondeComm_t* comm, int nranks, int rank, int nids, const rondeUniqueId* ids,
+                          const rondeConfig_t* config) {
+  constexpr const char* kFunction = "rondeCommInitRankScalable";
+  RONDE_TRY(not_null(ids, kFunction, "ids"));
+  if (nids < 1 || nids > nranks)
+    return {rondeInvalidArgument, fmt::format("{}: nids is {}: 1 to nranks ({}) are allowed", kFunction, nids, nranks)};
+  for (int i = 0; i < nids; ++i) {
+    const Status read = UniqueId::unpack(ids[i]).status();
+    if (!read.ok()) return {read.code(), fmt::format("{}: ids[{}] is {}", kFunction, i, read.message())};
   }
-  return {};
-}
-
-Status shrink(rondeComm_t comm, const int* ranks, int count, rondeComm_t* new_comm, const rondeConfig_t* config,
-              int flags) {
-  RONDE_TRY(check_ready(comm, "rondeCommShrink"));
-  RONDE_TRY(not_null(new_comm, "rondeCommShrink", "newcomm"));
-  Communicator& parent = *comm->communicator;
-  std::set<uint32_t> without;
-  RONDE_TRY(read_list(parent, ranks, count, without));
-  if (flags != RONDE_SHRINK_DEFAULT && flags != RONDE_SHRINK_ABORT)
-    return {rondeInvalidArgument, fmt::format("rondeCommShrink: shrinkFlags are {}; RONDE_SHRINK_DEFAULT or "
-                                              "RONDE_SHRINK_ABORT",
-                                              flags)};
-  RONDE_TRY(check_not_in_group(parent, "rondeCommShrink"));
-  if (parent.finalized()) return {rondeInvalidUsage, "rondeCommShrink: the communicator was finalized"};
-  CommunicatorOptions options = parent.options();
-  if (config != nullptr) {
-    RONDE_ASSIGN(const Settings settings, settings_with(config, "rondeCommShrink"));
-    options = make_options(settings, config, 0, 0);
-  }
-  RONDE_ASSIGN(const Predecessor before, parent.begin_succession());
-  if (flags == RONDE_SHRINK_ABORT) parent.revoke();
-  RONDE_TRY(process().worker().wait_for(parent));
-  return start(new_comm, config, &parent, options,
-               [before, without](CommunicatorOptions made, const RendezvousOptions& meeting, Deadline deadline) {
-                 return make_successor(process(), before, without, std::move(made), meeting, deadline);
-               });
+  return init_rank(comm, nranks, ids[0], rank, config);
 }
 
 // All ranks of one process: no id, no sockets. One thread for each, as every one waits for the others.
@@ -193,11 +92,10 @@ rondeResult_t rondeCommInitRankConfig(rondeComm_t* comm, int nranks, rondeUnique
       [&] { return ronde::api::remembered_by_group(ronde::api::init_rank(comm, nranks, id, rank, config)); });
 }
 
-rondeResult_t rondeCommShrink(rondeComm_t comm, const int* excludeRanksList, int excludeRanksCount,
-                              rondeComm_t* newcomm, rondeConfig_t* config, int shrinkFlags) {
+rondeResult_t rondeCommInitRankScalable(rondeComm_t* newcomm, int nranks, int myrank, int nids, rondeUniqueId* ids,
+                                        rondeConfig_t* config) {
   return guarded([&] {
-    return ronde::api::remembered_by_group(
-        ronde::api::shrink(comm, excludeRanksList, excludeRanksCount, newcomm, config, shrinkFlags));
+    return ronde::api::remembered_by_group(ronde::api::init_rank_scalable(newcomm, nranks, myrank, nids, ids, config));
   });
 }
 
@@ -247,86 +145,6 @@ rondeResult_t rondeCommRevoke(rondeComm_t comm, int flags) {
       return {rondeInvalidUsage,
               "rondeCommRevoke: the communicator was finalized: none of its operations is left to end"};
     comm->communicator->revoke();
-    return {};
-  });
-}
-
-rondeResult_t rondeCommGetAsyncError(rondeComm_t comm, rondeResult_t* async_error) {
-  return guarded([&]() -> Status {
-    RONDE_TRY(check_comm(comm, "rondeCommGetAsyncError"));
-    RONDE_TRY(not_null(async_error, "rondeCommGetAsyncError", "async_error"));
-    const Status ready = comm->ready();
-    *async_error = ready.ok() ? comm->communicator->first_error().code() : ready.code();
-    return {};
-  });
-}
-
-rondeResult_t rondeCommGetFailedRanks(rondeComm_t comm, int* ranks, int capacity, int* number) {
-  return guarded([&]() -> Status {
-    RONDE_TRY(check_ready(comm, "rondeCommGetFailedRanks"));
-    RONDE_TRY(not_null(number, "rondeCommGetFailedRanks", "number"));
-    if (capacity < 0) return {rondeInvalidArgument, "rondeCommGetFailedRanks: capacity is negative"};
-    if (capacity > 0) RONDE_TRY(not_null(ranks, "rondeCommGetFailedRanks", "ranks"));
-    const std::set<uint32_t> lost = comm->communicator->lost_ranks();
-    int filled = 0;
-    for (const uint32_t rank : lost) {
-      if (filled < capacity) ranks[filled++] = static_cast<int>(rank);
-    }
-    *number = static_cast<int>(lost.size());
-    return {};
-  });
-}
-
-rondeResult_t rondeCommCount(const rondeComm_t comm, int* count) {
-  return guarded([&]() -> Status {
-    RONDE_TRY(check_ready(comm, "rondeCommCount"));
-    RONDE_TRY(not_null(count, "rondeCommCount", "count"));
-    *count = comm->communicator->nranks();
-    return {};
-  });
-}
-
-rondeResult_t rondeCommUserRank(const rondeComm_t comm, int* rank) {
-  return guarded([&]() -> Status {
-    RONDE_TRY(check_ready(comm, "rondeCommUserRank"));
-    RONDE_TRY(not_null(rank, "rondeCommUserRank", "rank"));
-    *rank = comm->communicator->rank();
-    return {};
-  });
-}
-
-rondeResult_t rondeCommDevice(const rondeComm_t comm, int* device) {
-  return guarded([&]() -> Status {
-    RONDE_TRY(check_ready(comm, "rondeCommDevice"));
-    RONDE_TRY(not_null(device, "rondeCommDevice", "device"));
-    *device = RONDE_DEVICE_HOST;
-    return {};
-  });
-}
-
-rondeResult_t rondeCommGetTraffic(rondeComm_t comm, rondeTraffic_t* traffic, int capacity, int* number) {
-  return guarded([&]() -> Status {
-    RONDE_TRY(check_ready(comm, "rondeCommGetTraffic"));
-    RONDE_TRY(not_null(number, "rondeCommGetTraffic", "number"));
-    if (capacity < 0) return {rondeInvalidArgument, "rondeCommGetTraffic: capacity is negative"};
-    for (int i = 0; traffic != nullptr && i < capacity; ++i) {
-      if (traffic[i].size >= sizeof(rondeTraffic_t)) continue;
-      return {rondeInvalidArgument, "rondeCommGetTraffic: set size = sizeof(rondeTraffic_t) in each entry first"};
-    }
-    const std::vector<ronde::TransportTraffic> all = comm->communicator->traffic();
-    const int filled = std::min(capacity, static_cast<int>(all.size()));
-    if (filled > 0) RONDE_TRY(not_null(traffic, "rondeCommGetTraffic", "traffic"));
-    for (int i = 0; i < filled; ++i) {
-      rondeTraffic_t& entry = traffic[i];
-      const ronde::TransportTraffic& found = all[static_cast<size_t>(i)];
-      std::memset(entry.transport, 0, sizeof entry.transport);
-      found.transport.copy(entry.transport, sizeof entry.transport - 1);
-      entry.sent_bytes = found.sent.payload;
-      entry.received_bytes = found.received.payload;
-      entry.sent_header_bytes = found.sent.heads;
-      entry.received_header_bytes = found.received.heads;
-    }
-    *number = filled;
     return {};
   });
 }

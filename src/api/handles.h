@@ -3,7 +3,9 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/communicator.h"
 #include "runtime/group.h"
@@ -16,6 +18,9 @@ struct rondeComm {
   unsigned magic = kMagic;
   std::unique_ptr<ronde::Communicator> communicator;  // null while it starts, or if it could not
   std::unique_ptr<ronde::StartUp> start;              // null where init has waited for the communicator
+  // Of non-blocking functions that make this rank no communicator, but need its part; by the thread that uses it.
+  std::vector<std::unique_ptr<ronde::StartUp>> other_starts;
+  std::optional<ronde::UniqueId> grow_id;  // made on this rank for the next grow; by the thread that uses it
   ~rondeComm() { magic = 0; }
 
   // Any thread. Ok: the communicator is there; rondeInProgress, or why it could not be made.

@@ -27,6 +27,42 @@ Status named(const char* function, const char* field, const Status& status) {
   return {status.code(), fmt::format("{}: config.{}: {}", function, field, status.message())};
 }
 
+struct Number {
+  const char* field;
+  long long value;
+  const char* setting;
+};
+struct Text {
+  const char* field;
+  const char* value;
+  const char* setting;
+};
+
+// Fields that stand in the place of a setting of the environment.
+Status set_fields(const rondeConfig_t& given, const char* function, Settings& settings) {
+  const Number numbers[] = {{"initTimeoutSeconds", given.initTimeoutSeconds, "RONDE_INIT_TIMEOUT"},
+                            {"lateWarningSeconds", given.lateWarningSeconds, "RONDE_LATE_WARNING"},
+                            {"lateTimeoutSeconds", given.lateTimeoutSeconds, "RONDE_LATE_TIMEOUT"},
+                            {"silentTimeoutSeconds", given.silentTimeoutSeconds, "RONDE_SILENT_TIMEOUT"},
+                            {"tcpConnections", given.tcpConnections, "RONDE_TCP_CONNECTIONS"},
+                            {"shmLimitBytes", given.shmLimitBytes, "RONDE_SHM_LIMIT"}};
+  for (const Number& one : numbers) {
+    if (one.value == RONDE_CONFIG_UNDEF_INT) continue;
+    RONDE_TRY(named(function, one.field, settings.set(one.setting, std::to_string(one.value))));
+  }
+  const Text texts[] = {{"algorithm", given.algorithm, "RONDE_ALGO"},
+                        {"transport", given.transport, "RONDE_TRANSPORT"},
+                        {"socketInterfaces", given.socketInterfaces, "RONDE_SOCKET_IFNAME"},
+                        {"socketFamily", given.socketFamily, "RONDE_SOCKET_FAMILY"},
+                        {"accumulate", given.accumulate, "RONDE_ACCUMULATE"},
+                        {"spin", given.spin, "RONDE_SPIN"}};
+  for (const Text& one : texts) {
+    if (one.value == nullptr) continue;
+    RONDE_TRY(named(function, one.field, settings.set(one.setting, one.value)));
+  }
+  return {};
+}
+
 }  // namespace
 
 RendezvousOptions rendezvous_options(const Settings& settings) {
@@ -53,13 +89,7 @@ Result<Settings> settings_with(const rondeConfig_t* config, const char* function
                                                     "(RONDE_DEVICE_HOST)",
                                                     function, given.device));
   }
-  if (given.initTimeoutSeconds != RONDE_CONFIG_UNDEF_INT) {
-    const std::string seconds = std::to_string(given.initTimeoutSeconds);
-    RONDE_TRY(named(function, "initTimeoutSeconds", settings.set("RONDE_INIT_TIMEOUT", seconds)));
-  }
-  if (given.algorithm != nullptr) RONDE_TRY(named(function, "algorithm", settings.set("RONDE_ALGO", given.algorithm)));
-  if (given.transport != nullptr)
-    RONDE_TRY(named(function, "transport", settings.set("RONDE_TRANSPORT", given.transport)));
+  RONDE_TRY(set_fields(given, function, settings));
   return settings;
 }
 

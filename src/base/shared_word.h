@@ -127,6 +127,11 @@ template <typename T>
 void raise(std::atomic<T>& word, T value) {
   word.store(value, std::memory_order_seq_cst);
 }
+// The same if the word is `expected`; false: it is not.
+template <typename T>
+[[nodiscard]] bool raise_from(std::atomic<T>& word, T expected, T value) {
+  return word.compare_exchange_strong(expected, value, std::memory_order_seq_cst, std::memory_order_seq_cst);
+}
 template <typename T>
 [[nodiscard]] T observe_raised(const std::atomic<T>& word) {
   return word.load(std::memory_order_seq_cst);

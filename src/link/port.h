@@ -37,6 +37,8 @@ class WireSender {
   [[nodiscard]] virtual bool taken(uint32_t messages) = 0;
   // Set once the wire is broken; the link moves nothing any more.
   [[nodiscard]] virtual const Status& broken() const = 0;
+  // Of its buffers, whether they were used or not.
+  [[nodiscard]] virtual size_t memory_bytes() const = 0;
 };
 
 enum class Arrival : uint8_t {
@@ -59,6 +61,7 @@ class WireReceiver {
   virtual bool acknowledge() = 0;
   [[nodiscard]] virtual SliceHead head() const = 0;  // of the slice that has come
   [[nodiscard]] virtual const Status& broken() const = 0;
+  [[nodiscard]] virtual size_t memory_bytes() const = 0;
 };
 
 class SendPort {
@@ -100,6 +103,8 @@ class SendPort {
   [[nodiscard]] bool taken_up_to(uint32_t messages) { return wire_ ? wire_->taken(messages) : slots_.all_released(); }
   [[nodiscard]] const Status* broken() const { return wire_ && !wire_->broken().ok() ? &wire_->broken() : nullptr; }
   [[nodiscard]] const PortTraffic& traffic() const { return traffic_; }
+  // Of its own, beside segments.
+  [[nodiscard]] size_t memory_bytes() const { return wire_ ? wire_->memory_bytes() : 0; }
 
  private:
   void count(const SliceHead& head) {
@@ -153,6 +158,7 @@ class ReceivePort {
   [[nodiscard]] SliceHead head() const { return wire_ ? wire_->head() : slots_.head(); }
   [[nodiscard]] const Status* broken() const { return wire_ && !wire_->broken().ok() ? &wire_->broken() : nullptr; }
   [[nodiscard]] const PortTraffic& traffic() const { return traffic_; }
+  [[nodiscard]] size_t memory_bytes() const { return wire_ ? wire_->memory_bytes() : 0; }
 
  private:
   int peer_ = -1;

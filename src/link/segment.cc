@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include "base/file_size.h"
 
@@ -128,6 +130,14 @@ Result<std::shared_ptr<Segment>> Segment::map(int memfd, const SegmentLayout& la
     return Status(rondeSystemError, "a peer's shared memory is not the one that it told");
   }
   return segment;
+}
+
+size_t Segment::touched_bytes() const {
+  const auto page_bytes = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> pages((layout_.total + page_bytes - 1) / page_bytes);
+  if (::mincore(base_, layout_.total, pages.data()) != 0) return 0;
+  const auto touched = std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return (page & 1) != 0; });
+  return static_cast<size_t>(touched) * page_bytes;
 }
 
 void Segment::start_counters_at(uint32_t value) {

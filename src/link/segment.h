@@ -77,6 +77,9 @@ class Segment {
   [[nodiscard]] const Nonce& token() const { return token_; }
   [[nodiscard]] int memfd() const { return memfd_.get(); }  // -1 unless created as shared
 
+  // What of it is in memory, in bytes.
+  [[nodiscard]] size_t touched_bytes() const;
+
   // Sets all counters and the numbers of the lines, which are 0 else. By the owner, before any other rank reaches it.
   void start_counters_at(uint32_t value);
 

@@ -206,13 +206,25 @@ void Communicator::abort() {
   const Status why(rondeAborted,
                    fmt::format("rank {} of {}: the communicator was aborted on this rank", rank(), nranks()));
   std::shared_ptr<ShrinkTurn> turn;
+  std::vector<std::weak_ptr<FailureState>> starts;
   {
     const std::scoped_lock lock(turn_mutex_);
     turn = turn_.lock();
+    starts = starts_;
   }
   if (turn != nullptr) turn->give_up(why);
-  if (!failure_.set(why)) return;
+  const bool is_first = failure_.set(why);
+  for (const auto& start : starts) {
+    if (const auto given_up = start.lock()) given_up->set(why);
+  }
+  if (!is_first) return;
   agreement_.report(Status(rondeRemoteError, fmt::format("rank {} aborted the communicator", rank())));
+}
+
+void Communicator::gives_up(std::weak_ptr<FailureState> start) {
+  const std::scoped_lock lock(turn_mutex_);
+  std::erase_if(starts_, [](const auto& one) { return one.expired(); });
+  starts_.push_back(std::move(start));
 }
 
 void Communicator::revoke() {
@@ -263,6 +275,20 @@ std::vector<TransportTraffic> Communicator::traffic() const {
     add(traffic.received, {parts_.windows.received, parts_.windows.lines});
   }
   return all;
+}
+
+MemoryUse Communicator::memory_use() const {
+  MemoryUse use;
+  use.segment = parts_.own.segment->layout().total;
+  use.touched = parts_.own.segment->touched_bytes();
+  use.packing = packing_.capacity();
+  const auto add_link = [&use](std::string_view, const MadeLink& link) {
+    if (link.send) use.wires += link.send->memory_bytes();
+    if (link.receive) use.wires += link.receive->memory_bytes();
+  };
+  for (const MadeLink& link : parts_.links) add_link({}, link);
+  pairs_.for_each(add_link);
+  return use;
 }
 
 }  // namespace ronde

@@ -67,6 +67,14 @@ struct TransportTraffic {
   PortTraffic received;
 };
 
+// Bytes that one rank takes.
+struct MemoryUse {
+  size_t segment = 0;  // address space
+  size_t touched = 0;  // of the segment
+  size_t wires = 0;
+  size_t packing = 0;
+};
+
 class Communicator {
  public:
   // Blocks until all ranks have come, at most to the deadline. On an error the other ranks are told. black_box: its place
@@ -101,6 +109,8 @@ class Communicator {
   // Both from any thread. Operations on this rank end, those of the others soon.
   void abort();
   void revoke();
+  // A start of another communicator that abort() gives up, too; until it is gone.
+  void gives_up(std::weak_ptr<FailureState> start);
   [[nodiscard]] Status first_error() const { return failure_.first(); }
   // Ranks whose processes have ended, as far as is known.
   [[nodiscard]] std::set<uint32_t> lost_ranks() const { return failure_.lost(); }
@@ -112,6 +122,7 @@ class Communicator {
   [[nodiscard]] const CommunicatorOptions& options() const { return parts_.options; }
 
   [[nodiscard]] std::vector<TransportTraffic> traffic() const;
+  [[nodiscard]] MemoryUse memory_use() const;
   ReductionTable& reductions() { return reductions_; }
   // By the thread that drives the communicator.
   PairLinks& pairs() { return pairs_; }
@@ -152,7 +163,8 @@ class Communicator {
   OnceFlag finalized_;
   std::shared_ptr<std::atomic<bool>> shrinks_ = std::make_shared<std::atomic<bool>>(false);
   std::mutex turn_mutex_;
-  std::weak_ptr<ShrinkTurn> turn_;  // of the last shrink
+  std::weak_ptr<ShrinkTurn> turn_;                   // of the last shrink
+  std::vector<std::weak_ptr<FailureState>> starts_;  // that abort() gives up
   Queue queue_;
 };
 

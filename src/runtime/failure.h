@@ -34,6 +34,7 @@ class FailureState {
     }
     const std::scoped_lock lock(doorbell_mutex_);
     if (doorbell_ != nullptr) doorbell_->wake();
+    if (heard_) heard_();
     return true;
   }
 
@@ -65,6 +66,13 @@ class FailureState {
     const std::scoped_lock lock(doorbell_mutex_);
     doorbell_ = doorbell;
   }
+  // What set() calls, or this function if it is set already; null: nothing any more. It must not block, nor change whom this
+  // object calls.
+  void calls(std::function<void()> heard) {
+    const std::scoped_lock lock(doorbell_mutex_);
+    heard_ = std::move(heard);
+    if (heard_ && is_set()) heard_();
+  }
 
  private:
   OnceFlag flag_;
@@ -74,6 +82,7 @@ class FailureState {
   std::set<uint32_t> lost_;
   std::mutex doorbell_mutex_;
   Doorbell* doorbell_ = nullptr;
+  std::function<void()> heard_;
 };
 
 }  // namespace ronde

@@ -43,7 +43,7 @@ uint32_t digest_of(const OperationArgs& args) {
   const uint64_t op = schedule::reduces(args.what) ? static_cast<uint64_t>(args.op) + 1 : 0;
   uint64_t hash = mix(static_cast<uint64_t>(args.what) << 56 | uint64_t{args.uneven} << 55 |
                       (is_numbered(args) ? static_cast<uint64_t>(args.type) << 40 : 0) | op);
-  hash = mix(hash ^ root << 1);
+  hash = mix(hash ^ root << 1 ^ static_cast<uint64_t>(args.purpose) << 40);
   if (!is_numbered(args)) return static_cast<uint32_t>(hash);  // each message tells its own size
   if (args.spans != nullptr) {
     for (const Span& span : *args.spans) hash = mix(hash ^ span.count);
@@ -77,6 +77,16 @@ std::string_view collective_name(Collective what, bool uneven) {
   return "?";
 }
 
+std::string_view operation_name(const OperationArgs& args) {
+  switch (args.purpose) {
+    case Purpose::collective: return collective_name(args.what, args.uneven);
+    case Purpose::split: return "CommSplit";
+    case Purpose::dup: return "CommDup";
+    case Purpose::grow: return "CommGrow";
+  }
+  return "?";
+}
+
 namespace {
 
 std::string describe_messages(const OperationArgs& args) {
@@ -92,8 +102,8 @@ std::string describe_messages(const OperationArgs& args) {
 
 std::string describe(const OperationArgs& args) {
   if (!is_numbered(args)) return describe_messages(args);
-  const std::string_view name = collective_name(args.what, args.uneven);
-  if (args.what == Collective::barrier) return std::string(name);
+  const std::string_view name = operation_name(args);
+  if (args.what == Collective::barrier || args.purpose != Purpose::collective) return std::string(name);
   std::string text = fmt::format("{} ({}", name, type_name(args.type));
   if (schedule::reduces(args.what)) text += fmt::format(", {}", reduction_name(args.op));
   if (schedule::has_root(args.what)) text += fmt::format(", root {}", args.root);

@@ -46,6 +46,10 @@ enum class MessagesKind : uint8_t { send, receive, several };
 inline constexpr RedOp kPreMulSum = static_cast<RedOp>(32);
 inline constexpr RedOp kUserDefined = static_cast<RedOp>(33);
 
+// What an operation is for: the user called it, or it is a step of a function in which the ranks of a communicator make
+// another one. Those steps are all-gathers.
+enum class Purpose : uint8_t { collective, split, dup, grow };
+
 struct OperationArgs {
   const void* send = nullptr;
   void* receive = nullptr;
@@ -57,8 +61,9 @@ struct OperationArgs {
   Collective what = Collective::all_reduce;
   int root = 0;                                     // only where has_root(what)
   std::shared_ptr<const CreatedReduction> created;  // of kPreMulSum and kUserDefined
-  bool uneven = false;                              // a v-variant: blocks of different sizes
-  std::shared_ptr<const UnevenBlocks> blocks;       // if uneven
+  Purpose purpose = Purpose::collective;
+  bool uneven = false;                         // a v-variant: blocks of different sizes
+  std::shared_ptr<const UnevenBlocks> blocks;  // if uneven
 
   // Of an all-reduce: the buffers that stand in place of one, `count` elements in all.
   std::shared_ptr<const std::vector<Span>> spans;
@@ -79,7 +84,7 @@ struct OperationArgs {
 // numbered by pair.
 [[nodiscard]] constexpr bool is_numbered(const OperationArgs& args) { return args.what != Collective::send_receive; }
 
-// 32 bits over what must be equal on all ranks: kind of operation, type, reduction, root, counts. (Of all-to-all, gather
+// 32 bits over what must be equal on all ranks: kind of operation, purpose, type, reduction, root, counts. (Of all-to-all, gather
 // and scatter with uneven blocks the counts differ: each message tells its own.)
 [[nodiscard]] uint32_t digest_of(const OperationArgs& args);
 
@@ -88,6 +93,8 @@ struct OperationArgs {
 
 // "AllReduce", as in the functions of ronde.h.
 [[nodiscard]] std::string_view collective_name(Collective what, bool uneven);
+// The same, and "CommSplit" for what that function does with a collective.
+[[nodiscard]] std::string_view operation_name(const OperationArgs& args);
 
 // "AllReduce (float32, sum, 1024 elements)", "Send (4096 bytes to rank 3)", and with " number 7" if it has one.
 [[nodiscard]] std::string describe(const OperationArgs& args);

@@ -7,10 +7,14 @@ namespace {
 
 constexpr uint32_t kUneven = 0x80;
 
+// An all-gather has no reduction: the purpose stands in its place.
+bool has_purpose(const OperationArgs& args) { return args.what == Collective::all_gather; }
+
 }  // namespace
 
 uint32_t pack_call(const OperationArgs& args, plan::Algorithm algorithm) {
-  const uint32_t op = is_numbered(args) ? op_code(args.op) : static_cast<uint32_t>(args.messages_kind);
+  uint32_t op = is_numbered(args) ? op_code(args.op) : static_cast<uint32_t>(args.messages_kind);
+  if (has_purpose(args)) op = static_cast<uint32_t>(args.purpose);
   const uint32_t type = static_cast<uint32_t>(args.type) | (args.uneven ? kUneven : 0);
   return static_cast<uint32_t>(args.what) << 24 | static_cast<uint32_t>(algorithm) << 16 | type << 8 | op;
 }
@@ -23,6 +27,8 @@ UnpackedCall unpack_call(uint32_t what) {
   call.args.uneven = (type & kUneven) != 0;
   call.args.what = static_cast<Collective>(what >> 24);
   if (!is_numbered(call.args)) call.args.messages_kind = static_cast<MessagesKind>(std::min(what & 0xff, uint32_t{2}));
+  if (has_purpose(call.args))
+    call.args.purpose = static_cast<Purpose>(std::min(what & 0xff, static_cast<uint32_t>(Purpose::grow)));
   const uint32_t algorithm = what >> 16 & 0xff;
   if (algorithm <= static_cast<uint32_t>(plan::kLastAlgorithm))
     call.algorithm = static_cast<plan::Algorithm>(algorithm);

@@ -8,7 +8,7 @@
 
 namespace ronde {
 
-// From the lowest byte: reduction, type (its highest bit: uneven blocks), algorithm, collective. Of a reduction that is not
+// From the lowest byte: reduction (of an all-gather its purpose), type (its highest bit: uneven blocks), algorithm, collective. Of a reduction that is not
 // built in its kind.
 [[nodiscard]] uint32_t pack_call(const OperationArgs& args, plan::Algorithm algorithm);
 

@@ -62,13 +62,27 @@ struct StreamEntry {
     bool returned = false;  // it comes back to the worker when it has run
   };
 
-  Stream* stream = nullptr;
+  // A place among the operations of a communicator, see Turn.
+  struct Hold {
+    enum class Phase : uint8_t { waits, reached, passed_over };
+    Communicator* communicator;
+    std::shared_ptr<std::atomic<Phase>> phase;
+    bool started = false;  // it comes back to the worker when it has ended
+  };
+
+  Stream* stream = nullptr;     // null: a hold
   StreamEntry* next = nullptr;  // in the inbox; then among those whose turn it is, or that wait for a record
   StreamEntry* next_of_stream = nullptr;
   StreamEntry* next_of_communicator = nullptr;
-  std::variant<Operation, Record, Wait, Function> what;
+  std::variant<Operation, Record, Wait, Function, Hold> what;
 
   [[nodiscard]] Operation* operation() { return std::get_if<Operation>(&what); }
+  [[nodiscard]] Hold* hold() { return std::get_if<Hold>(&what); }
+  // In whose order it stands; null: in none's.
+  [[nodiscard]] Communicator* communicator() {
+    if (const Hold* held = hold()) return held->communicator;
+    return operation() != nullptr ? operation()->communicator : nullptr;
+  }
 };
 
 struct EventRecord {

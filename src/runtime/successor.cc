@@ -3,43 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <exception>
 
-#include "base/crypto.h"
 #include "base/log.h"
 #include "bootstrap/messages.h"
+#include "runtime/derived_id.h"
 
 namespace ronde {
-namespace {
-
-constexpr std::string_view kPurpose = "ronde successor";
-
-// The secret itself does not travel: control connections are proved and sealed, but can be read.
-Secret secret_of(const Secret& before, uint64_t job) {
-  return Secret::derive(before.bytes(), {std::as_bytes(std::span(kPurpose)), std::as_bytes(std::span(&job, 1))});
-}
-
-// What travels: the id without its secret.
-Bytes public_part(UniqueId id) {
-  id.secret = {};
-  const rondeUniqueId packed = id.pack();
-  const auto bytes = std::as_bytes(std::span(packed.internal));
-  return {bytes.begin(), bytes.end()};
-}
-
-Result<UniqueId> id_from(ByteView bytes, const Secret& before) {
-  rondeUniqueId packed{};
-  if (bytes.size() != sizeof packed.internal)
-    return Status(rondeInternalError, "the ranks that go on agreed on a meeting point that cannot be read");
-  std::memcpy(packed.internal, bytes.data(), bytes.size());
-  RONDE_ASSIGN(UniqueId id, UniqueId::unpack(packed));
-  id.secret = secret_of(before, id.job);
-  return id;
-}
-
-}  // namespace
-
 void ShrinkTurn::begin(std::shared_ptr<FailureState> stop) {
   const std::scoped_lock lock(mutex_);
   stop_ = std::move(stop);
@@ -64,11 +34,9 @@ Result<Succession> agree_on_succession(EventLoop& loop, const Predecessor& prede
                                        const std::set<uint32_t>& without, const RendezvousOptions& meeting,
                                        Deadline deadline) {
   const auto make_meeting = [&]() -> Result<Bytes> {
-    RendezvousOptions options = meeting;
-    options.port = 0;  // that of the settings is the job's first meeting point
-    RONDE_ASSIGN(const uint64_t job, random_number<uint64_t>());
-    RONDE_ASSIGN(const UniqueId id, start_root(loop, options, job, secret_of(predecessor.secret, job)));
-    return public_part(id);
+    RONDE_ASSIGN(const UniqueId id, open_derived_meeting(loop, meeting, predecessor.secret));
+    const PublicId bytes = public_part(id);
+    return Bytes(bytes.begin(), bytes.end());
   };
   RONDE_ASSIGN(const ShrinkDecision decision,
                predecessor.control->shrink({without, make_meeting, "all ranks that are left must call it"}, deadline,
@@ -81,7 +49,7 @@ Result<Succession> agree_on_succession(EventLoop& loop, const Predecessor& prede
     return Status(rondeInvalidUsage,
                   fmt::format("the others go on without rank {}: {}", predecessor.rank, ranks_text(decision.members)));
   succession.rank = static_cast<int>(here - decision.members.begin());
-  RONDE_ASSIGN(succession.id, id_from(decision.meeting, predecessor.secret));
+  RONDE_ASSIGN(succession.id, derived_id(decision.meeting, predecessor.secret));
   return succession;
 }
 

@@ -85,6 +85,26 @@ Status Worker::start_thread() {
   return {};
 }
 
+Result<std::shared_ptr<Turn>> Turn::take(Worker& worker, Communicator& communicator) {
+  if (!worker.started_.is_set()) RONDE_TRY(worker.start_thread());
+  std::shared_ptr<Turn> turn(new Turn(worker));
+  auto entry = std::make_unique<StreamEntry>();
+  entry->what = StreamEntry::Hold{&communicator, turn->phase_, false};
+  turn->entry_ = entry.release();
+  count_one(communicator.queue().issued);
+  worker.hand_in(*turn->entry_);
+  return turn;
+}
+
+void Turn::await() {
+  worker_.room_.wait_until([this] { return observe_raised(*phase_) == Phase::reached; });
+}
+
+void Turn::end() {
+  if (std::exchange(ended_, true)) return;
+  if (!raise_from(*phase_, Phase::waits, Phase::passed_over)) worker_.hand_in(*entry_);
+}
+
 // ---- The worker's thread -------------------------------------------------------------------------------------------
 
 bool Worker::pending() const { return !is_empty(inbox_) || !ready_.empty() || observe_raised(stop_); }
@@ -117,17 +137,21 @@ void Worker::take_in(StreamEntry& entry) {
     end(entry, {});
     return;
   }
-  entry.stream->entries_.push_back(entry);
-  if (const auto* operation = entry.operation()) operation->communicator->queue().entries.push_back(entry);
+  if (const auto* hold = entry.hold(); hold != nullptr && hold->started) {
+    end(entry, {});
+    return;
+  }
+  if (entry.stream != nullptr) entry.stream->entries_.push_back(entry);
+  if (Communicator* communicator = entry.communicator()) communicator->queue().entries.push_back(entry);
   if (is_next(entry)) ready_.push_back(entry);
 }
 
 // Its turn has come: it is the first of its stream and of its communicator. Asked once when it becomes the first of
 // either.
 bool Worker::is_next(StreamEntry& entry) {
-  if (entry.stream->entries_.first() != &entry) return false;
-  const auto* operation = entry.operation();
-  return operation == nullptr || operation->communicator->queue().entries.first() == &entry;
+  if (entry.stream != nullptr && entry.stream->entries_.first() != &entry) return false;
+  Communicator* communicator = entry.communicator();
+  return communicator == nullptr || communicator->queue().entries.first() == &entry;
 }
 
 void Worker::start_ready() {
@@ -148,6 +172,8 @@ void Worker::start(StreamEntry& entry) {
     function->status = std::exchange(entry.stream->since_function_, Status());
     function->returned = true;
     host_.run(entry);
+  } else if (auto* hold = entry.hold()) {
+    reach(entry, *hold);
   } else {
     start_operation(entry);
   }
@@ -169,6 +195,16 @@ void Worker::reach(EventRecord& record) {
   while (!record.waiting.empty()) ready_.push_back(record.waiting.pop_front());
 }
 
+void Worker::reach(StreamEntry& entry, StreamEntry::Hold& hold) {
+  using Phase = StreamEntry::Hold::Phase;
+  hold.started = true;  // before others know: it may come back at once
+  if (raise_from(*hold.phase, Phase::waits, Phase::reached)) {
+    room_.tell();
+  } else {
+    end(entry, {});
+  }
+}
+
 void Worker::retire() {
   for (size_t i = 0; i < running_.size();) {
     if (!waiters_[i].done) {
@@ -187,13 +223,16 @@ void Worker::retire() {
 
 // As soon as the counts are raised the user may free stream, communicator and buffers: all else comes before.
 void Worker::end(StreamEntry& entry, const Status& status) {
-  Stream& stream = *entry.stream;
-  const auto* operation = entry.operation();
-  Communicator::Queue* queue = operation != nullptr ? &operation->communicator->queue() : nullptr;
-  if (!status.ok()) stream.note_error(status);
-  stream.entries_.pop_front();
-  StreamEntry* next = stream.entries_.first();
+  Stream* stream = entry.stream;
+  Communicator* communicator = entry.communicator();
+  Communicator::Queue* queue = communicator != nullptr ? &communicator->queue() : nullptr;
+  StreamEntry* next = nullptr;
   StreamEntry* next_of_communicator = nullptr;
+  if (stream != nullptr) {
+    if (!status.ok()) stream->note_error(status);
+    stream->entries_.pop_front();
+    next = stream->entries_.first();
+  }
   if (queue != nullptr) {
     queue->entries.pop_front();
     next_of_communicator = queue->entries.first();
@@ -203,7 +242,7 @@ void Worker::end(StreamEntry& entry, const Status& status) {
     ready_.push_back(*next_of_communicator);
   delete &entry;
   // The stream's first: who has waited for the communicator finds its streams done, too.
-  raise(stream.ended_, observe_raised(stream.ended_) + 1);
+  if (stream != nullptr) raise(stream->ended_, observe_raised(stream->ended_) + 1);
   if (queue != nullptr) raise(queue->ended, observe_raised(queue->ended) + 1);
   room_.tell();
 }

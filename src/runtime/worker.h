@@ -25,6 +25,33 @@
 namespace ronde {
 
 class Communicator;
+class Worker;
+
+// A place among the queued operations of a communicator, for several that a thread of its own runs one after the other.
+// What is called after it begins when it has ended.
+class Turn {
+ public:
+  // Takes the next place, by the thread that uses the communicator. An error: no place is taken.
+  static Result<std::shared_ptr<Turn>> take(Worker& worker, Communicator& communicator);
+  ~Turn() { end(); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  // Waits until all that was queued before it has ended: from then on the communicator is the calling thread's. Not on
+  // the worker's thread.
+  void await();
+  // Also before its place has come, which then is passed over.
+  void end();
+
+ private:
+  using Phase = StreamEntry::Hold::Phase;
+  explicit Turn(Worker& worker) : worker_(worker) {}
+
+  Worker& worker_;
+  StreamEntry* entry_ = nullptr;  // the worker's
+  std::shared_ptr<std::atomic<Phase>> phase_ = std::make_shared<std::atomic<Phase>>(Phase::waits);
+  bool ended_ = false;
+};
 
 class Worker final : private Interruption {
  public:
@@ -46,6 +73,7 @@ class Worker final : private Interruption {
  private:
   friend class Event;
   friend class Stream;
+  friend class Turn;
   struct Running {
     StreamEntry* entry;
     std::unique_ptr<OperationTask> task;
@@ -67,6 +95,7 @@ class Worker final : private Interruption {
   void start(StreamEntry& entry);
   void start_operation(StreamEntry& entry);
   void reach(EventRecord& record);
+  void reach(StreamEntry& entry, StreamEntry::Hold& hold);
   void retire();
   [[nodiscard]] static bool is_next(StreamEntry& entry);
   void end(StreamEntry& entry, const Status& status);

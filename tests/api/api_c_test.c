@@ -186,6 +186,25 @@ static void test_questions(rondeComm_t comm) {
   NEED(rondeCommGetTraffic(comm, NULL, 0, &value) == rondeSuccess && value == 0);
 }
 
+static uint64_t stat_of(rondeComm_t comm, rondeCommMemStat_t stat) {
+  uint64_t value = 0;
+  NEED(rondeCommMemStats(comm, stat, &value) == rondeSuccess);
+  return value;
+}
+
+static void test_memory(rondeComm_t comm) {
+  uint64_t value = 7;
+  NEED(rondeCommMemStats(NULL, rondeStatHostMemTotal, &value) == rondeInvalidArgument);
+  NEED(rondeCommMemStats(comm, rondeStatHostMemTotal, NULL) == rondeInvalidArgument);
+  NEED(rondeCommMemStats(comm, (rondeCommMemStat_t)77, &value) == rondeInvalidArgument && value == 7);
+  NEED(stat_of(comm, rondeStatGpuMemTotal) == 0);
+  const uint64_t touched = stat_of(comm, rondeStatHostMemTouched);
+  NEED(touched > 0 && touched <= stat_of(comm, rondeStatHostMemSegment));
+  NEED(stat_of(comm, rondeStatHostMemWires) == 0);
+  NEED(stat_of(comm, rondeStatHostMemTotal) == touched + stat_of(comm, rondeStatHostMemPacking));
+  (void)stat_of(comm, rondeStatProcessSharedMem);
+}
+
 static void test_two_ranks(void) {
   static float input[kRanks][kCount];
   static float output[kRanks][kCount];
@@ -204,6 +223,7 @@ static void test_two_ranks(void) {
   reduce_in_group(comms, streams, input, output);
   test_wrong_arguments(comms[0], input[0]);
   test_questions(comms[0]);
+  test_memory(comms[0]);
   test_lives_in_group(comms, streams[0], output[0]);
   test_query_keeps_last_error(streams[0], comms, output[0]);
   reduce_in_group(comms, NULL, input, output);
@@ -280,6 +300,143 @@ static void test_shrink(void) {
   for (int rank = 0; rank < kRanks; ++rank) NEED(rondeCommDestroy(next[rank]) == rondeSuccess);
 }
 
+static void refused_field(rondeUniqueId id, rondeConfig_t config, const char* text) {
+  rondeComm_t comm = NULL;
+  NEED(rondeCommInitRankConfig(&comm, 1, id, 0, &config) == rondeInvalidUsage);
+  if (strstr(rondeGetLastError(NULL), text) == NULL) fprintf(stderr, "no '%s'\n", text);
+  NEED(strstr(rondeGetLastError(NULL), text) != NULL);
+}
+
+/* Each field that stands for a setting has its limits; a program that does not know the newer ones goes without them. */
+static void test_config_fields(void) {
+  rondeUniqueId id;
+  rondeComm_t comm = NULL;
+  const rondeConfig_t unset = RONDE_CONFIG_INITIALIZER;
+  rondeConfig_t config = unset;
+  NEED(rondeGetUniqueId(&id) == rondeSuccess);
+  config.initTimeoutSeconds = 0;
+  refused_field(id, config, "config.initTimeoutSeconds: RONDE_INIT_TIMEOUT='0'");
+  config = unset;
+  config.lateWarningSeconds = -1;
+  refused_field(id, config, "config.lateWarningSeconds: RONDE_LATE_WARNING='-1'");
+  config = unset;
+  config.lateTimeoutSeconds = 86401;
+  refused_field(id, config, "config.lateTimeoutSeconds: RONDE_LATE_TIMEOUT='86401'");
+  config = unset;
+  config.silentTimeoutSeconds = 4;
+  refused_field(id, config, "config.silentTimeoutSeconds: RONDE_SILENT_TIMEOUT='4'");
+  config = unset;
+  config.socketFamily = "ipx";
+  refused_field(id, config, "config.socketFamily: RONDE_SOCKET_FAMILY='ipx'");
+  config = unset;
+  config.tcpConnections = 17;
+  refused_field(id, config, "config.tcpConnections: RONDE_TCP_CONNECTIONS='17'");
+  config = unset;
+  config.accumulate = "float64";
+  refused_field(id, config, "config.accumulate: RONDE_ACCUMULATE='float64'");
+  config = unset;
+  config.shmLimitBytes = -3000000000;
+  refused_field(id, config, "config.shmLimitBytes: RONDE_SHM_LIMIT='-3000000000'");
+
+  config.size = offsetof(rondeConfig_t, lateWarningSeconds);
+  NEED(rondeCommInitRankConfig(&comm, 1, id, 0, &config) == rondeSuccess);
+  NEED(rondeCommDestroy(comm) == rondeSuccess);
+  config = unset;
+  config.lateWarningSeconds = 0;
+  config.lateTimeoutSeconds = 0;
+  config.silentTimeoutSeconds = 5;
+  config.socketInterfaces = "lo";
+  config.socketFamily = "any";
+  config.tcpConnections = 16;
+  config.accumulate = "float32";
+  config.spin = "off";
+  config.shmLimitBytes = 1LL << 40;
+  NEED(rondeGetUniqueId(&id) == rondeSuccess);
+  NEED(rondeCommInitRankConfig(&comm, 1, id, 0, &config) == rondeSuccess);
+  NEED(rondeCommDestroy(comm) == rondeSuccess);
+}
+
+static void test_several_ids(void) {
+  rondeUniqueId ids[2];
+  rondeComm_t comms[kRanks];
+  NEED(rondeGetUniqueId(&ids[0]) == rondeSuccess && rondeGetUniqueId(&ids[1]) == rondeSuccess);
+  NEED(rondeCommInitRankScalable(NULL, kRanks, 0, 2, ids, NULL) == rondeInvalidArgument);
+  NEED(rondeCommInitRankScalable(&comms[0], kRanks, 0, 0, ids, NULL) == rondeInvalidArgument);
+  NEED(rondeCommInitRankScalable(&comms[0], kRanks, 0, 3, ids, NULL) == rondeInvalidArgument);
+  NEED(rondeCommInitRankScalable(&comms[0], kRanks, 0, 2, NULL, NULL) == rondeInvalidArgument);
+  NEED(rondeCommInitRankScalable(&comms[0], kRanks, 2, 2, ids, NULL) == rondeInvalidArgument);
+  NEED(rondeGroupStart() == rondeSuccess);
+  for (int rank = 0; rank < kRanks; ++rank)
+    NEED(rondeCommInitRankScalable(&comms[rank], kRanks, rank, 2, ids, NULL) == rondeSuccess);
+  NEED(rondeGroupEnd() == rondeSuccess);
+  for (int rank = 0; rank < kRanks; ++rank) NEED(rondeCommDestroy(comms[rank]) == rondeSuccess);
+  memset(&ids[1], 0, sizeof ids[1]);
+  NEED(rondeCommInitRankScalable(&comms[0], kRanks, 0, 2, ids, NULL) == rondeInvalidArgument);
+  NEED(strstr(rondeGetLastError(NULL), "ids[1]") != NULL);
+}
+
+/* Parts, a copy and a greater one of a communicator, in groups of one thread. */
+static void test_children(void) {
+  rondeComm_t comms[kRanks], alone[kRanks], copies[kRanks], grown[kRanks + 1], none = NULL;
+  rondeUniqueId id, other;
+  rondeConfig_t config = RONDE_CONFIG_INITIALIZER;
+  int value = 0;
+  NEED(rondeCommInitAll(comms, kRanks, NULL) == rondeSuccess);
+  NEED(rondeCommSplit(NULL, 0, 0, &none, NULL) == rondeInvalidArgument);
+  NEED(rondeCommSplit(comms[0], 0, 0, NULL, NULL) == rondeInvalidArgument);
+  NEED(rondeCommSplit(comms[0], -2, 0, &none, NULL) == rondeInvalidArgument);
+  NEED(strstr(rondeGetLastError(NULL), "color is -2") != NULL);
+  NEED(rondeCommDup(NULL, &none, NULL) == rondeInvalidArgument);
+  NEED(rondeCommDup(comms[0], NULL, NULL) == rondeInvalidArgument);
+  config.magic = 0;
+  NEED(rondeCommDup(comms[0], &none, &config) == rondeInvalidArgument);
+  config.magic = RONDE_CONFIG_MAGIC;
+  config.spin = "sometimes";
+  NEED(rondeCommSplit(comms[0], 0, 0, &none, &config) == rondeInvalidUsage);
+  NEED(strstr(rondeGetLastError(NULL), "rondeCommSplit: config.spin: RONDE_SPIN='sometimes'") != NULL);
+  NEED(rondeCommGetUniqueId(NULL, &id) == rondeInvalidArgument);
+  NEED(rondeCommGetUniqueId(comms[0], NULL) == rondeInvalidArgument);
+  NEED(rondeCommGrow(NULL, 3, NULL, 2, &none, NULL) == rondeInvalidArgument); /* a rank that joins has an id */
+  NEED(rondeCommGrow(comms[0], 2, NULL, -1, &none, NULL) == rondeInvalidArgument);
+  NEED(rondeCommGrow(comms[0], 3, NULL, 1, &none, NULL) == rondeInvalidArgument);
+  NEED(rondeCommGrow(comms[0], 3, NULL, -1, NULL, NULL) == rondeInvalidArgument);
+  NEED(rondeGetUniqueId(&other) == rondeSuccess);
+  NEED(rondeCommGrow(comms[0], 3, &other, -1, &none, NULL) == rondeInvalidArgument);
+  NEED(strstr(rondeGetLastError(NULL), "not one of this communicator") != NULL);
+
+  NEED(rondeGroupStart() == rondeSuccess);
+  for (int rank = 0; rank < kRanks; ++rank) {
+    NEED(rondeCommSplit(comms[rank], rank, 0, &alone[rank], NULL) == rondeSuccess);
+    NEED(rondeCommDup(comms[rank], &copies[rank], NULL) == rondeSuccess);
+  }
+  NEED(rondeGroupEnd() == rondeSuccess);
+  NEED(rondeCommGetUniqueId(comms[1], &id) == rondeSuccess);
+  NEED(rondeGroupStart() == rondeSuccess);
+  for (int rank = 0; rank < kRanks; ++rank)
+    NEED(rondeCommGrow(comms[rank], kRanks + 1, NULL, -1, &grown[rank], NULL) == rondeSuccess);
+  NEED(rondeCommGrow(NULL, kRanks + 1, &id, kRanks, &grown[kRanks], NULL) == rondeSuccess);
+  NEED(rondeGroupEnd() == rondeSuccess);
+  for (int rank = 0; rank <= kRanks; ++rank) {
+    NEED(rondeCommUserRank(grown[rank], &value) == rondeSuccess && value == rank);
+    NEED(rondeCommCount(grown[rank], &value) == rondeSuccess && value == kRanks + 1);
+  }
+  static float input[kRanks][kCount], output[kRanks][kCount];
+  for (int rank = 0; rank < kRanks; ++rank) {
+    NEED(rondeCommCount(alone[rank], &value) == rondeSuccess && value == 1);
+    for (int i = 0; i < kCount; ++i) input[rank][i] = (float)((rank + 1) * i);
+  }
+  for (int rank = 0; rank < kRanks; ++rank) NEED(rondeCommDestroy(comms[rank]) == rondeSuccess);
+  reduce_in_group(copies, NULL, input, output);
+  NEED(rondeCommFinalize(alone[0]) == rondeSuccess);
+  NEED(rondeCommSplit(alone[0], 0, 0, &none, NULL) == rondeInvalidUsage);
+  NEED(rondeCommGetUniqueId(alone[0], &id) == rondeInvalidUsage);
+  for (int rank = 0; rank < kRanks; ++rank) {
+    NEED(rondeCommDestroy(alone[rank]) == rondeSuccess);
+    NEED(rondeCommDestroy(copies[rank]) == rondeSuccess);
+  }
+  for (int rank = 0; rank <= kRanks; ++rank) NEED(rondeCommDestroy(grown[rank]) == rondeSuccess);
+}
+
 /* A second id does not compete for the port of the job's first meeting point. */
 static void test_two_ids(void) {
   rondeUniqueId first;
@@ -342,6 +499,9 @@ int main(void) {
   test_streams();
   test_group_init_and_abort();
   test_shrink();
+  test_children();
+  test_several_ids();
+  test_config_fields();
   test_made_in_group();
   NEED(rondeSetLogCallback(NULL, NULL) == rondeSuccess);
   return 0;

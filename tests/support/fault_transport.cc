@@ -107,6 +107,7 @@ class FaultSender final : public WireSender {
   [[nodiscard]] const Status& broken() const override {
     return broken_.ok() && inner_->broken() != nullptr ? *inner_->broken() : broken_;
   }
+  [[nodiscard]] size_t memory_bytes() const override { return inner_->memory_bytes(); }
 
  private:
   // As many as fit a link of the real transports beside those in it: schedules count on that.
@@ -208,6 +209,7 @@ class FaultReceiver final : public WireReceiver {
   [[nodiscard]] const Status& broken() const override {
     return inner_->broken() != nullptr ? *inner_->broken() : none_;
   }
+  [[nodiscard]] size_t memory_bytes() const override { return inner_->memory_bytes(); }
 
  private:
   Arrival peek(const SliceHead& expected) {

@@ -50,7 +50,7 @@ std::string_view phase_name(Phase phase) {
 Json operation_json(const RecordedOperation& operation, Time now) {
   Json json;
   json["number"] = operation.sequence;
-  json["operation"] = collective_name(operation.args.what, operation.args.uneven);
+  json["operation"] = operation_name(operation.args);
   json["type"] = type_name(operation.args.type);
   if (schedule::reduces(operation.args.what)) json["reduction"] = reduction_name(operation.args.op);
   if (schedule::has_root(operation.args.what)) json["root"] = operation.args.root;

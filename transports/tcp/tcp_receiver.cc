@@ -19,7 +19,9 @@ bool comes_later(const SliceHead& head, const SliceHead& expected) {
 }  // namespace
 
 TcpReceiver::TcpReceiver(std::vector<Fd> connections, size_t slice_bytes, std::string peer)
-    : peer_(std::move(peer)), staging_(std::make_unique_for_overwrite<std::byte[]>(slice_bytes + kCacheLine)) {
+    : peer_(std::move(peer)),
+      staging_bytes_(slice_bytes + kCacheLine),
+      staging_(std::make_unique_for_overwrite<std::byte[]>(staging_bytes_)) {
   for (Fd& fd : connections) connections_.push_back({.fd = std::move(fd)});
   const auto base = reinterpret_cast<uintptr_t>(staging_.get());
   staging_aligned_ = reinterpret_cast<std::byte*>((base + kCacheLine - 1) / kCacheLine * kCacheLine);

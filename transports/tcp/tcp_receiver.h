@@ -21,6 +21,7 @@ class TcpReceiver final : public WireReceiver {
   bool acknowledge() override;
   [[nodiscard]] SliceHead head() const override { return unexpected_; }
   [[nodiscard]] const Status& broken() const override { return broken_; }
+  [[nodiscard]] size_t memory_bytes() const override { return staging_bytes_; }
 
  private:
   struct Connection {
@@ -38,6 +39,7 @@ class TcpReceiver final : public WireReceiver {
 
   std::vector<Connection> connections_;
   std::string peer_;
+  size_t staging_bytes_;
   std::unique_ptr<std::byte[]> staging_;  // one slice
   std::byte* staging_aligned_ = nullptr;
   bool staged_ = false;

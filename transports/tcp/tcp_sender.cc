@@ -11,7 +11,7 @@ namespace ronde {
 TcpSender::TcpSender(std::vector<Fd> connections, size_t slice_bytes, std::string peer)
     : slice_bytes_(slice_bytes),
       peer_(std::move(peer)),
-      staging_(std::make_unique_for_overwrite<std::byte[]>(kQueue * slice_bytes + kCacheLine)) {
+      staging_(std::make_unique_for_overwrite<std::byte[]>(memory_bytes())) {
   for (Fd& fd : connections) connections_.push_back({.fd = std::move(fd)});
 }
 

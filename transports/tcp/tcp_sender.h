@@ -23,6 +23,7 @@ class TcpSender final : public WireSender {
   // Bytes that the receiver sends back on the first connection, one a message.
   [[nodiscard]] bool taken(uint32_t messages) override;
   [[nodiscard]] const Status& broken() const override { return broken_; }
+  [[nodiscard]] size_t memory_bytes() const override { return kQueue * slice_bytes_ + kCacheLine; }
 
  private:
   static constexpr uint32_t kQueue = kLinkSlots;  // slices on the way

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Ranks die, the others go on without them, and new processes take their places, several times.
+
+    regrow_test.py REGROW [ROUNDS [NRANKS]]    default: 6 rounds, 8 ranks
+
+Processes over shared memory and TCP. In each round one rank is killed; all others shrink, and grow by a new process.
+Results are right in each communicator, and the ranks that live through all rounds have no more open files, threads and
+memory at the end than after the second.
+"""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import jobs
+
+LIMIT_S = 60
+MOST_GROWTH_KIB = 2048
+KEPT_BLACK_BOXES = 4  # of processes that have ended, too: two descriptors each are room for two more
+
+
+class Rank:
+    def __init__(self, process, path):
+        self.process = process
+        self.path = path
+        self.number = None
+
+    def has_reached(self, round_):
+        with open(self.path, encoding="utf-8") as file:
+            for line in file.read().splitlines():
+                at, rank, nranks = (int(word) for word in line.split())
+                if at == round_:
+                    self.number = (rank, nranks)
+                    return True
+        assert self.process.poll() is None, f"a rank has ended with {self.process.returncode} before round {round_}"
+        return False
+
+    def uses(self):
+        folder = f"/proc/{self.process.pid}"
+        with open(folder + "/status", encoding="utf-8") as file:
+            resident = next(int(line.split()[1]) for line in file if line.startswith("VmRSS:"))
+        return len(os.listdir(folder + "/fd")), len(os.listdir(folder + "/task")), resident
+
+
+def wait_for(condition, what):
+    deadline = time.monotonic() + LIMIT_S
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {LIMIT_S} s: {what}"
+        time.sleep(0.005)
+
+
+def play(program, transport, rounds, nranks, folder):
+    settings = {"RONDE_TRANSPORT": transport, "RONDE_INIT_TIMEOUT": "40"}
+    files = []
+
+    def output(_):
+        path = os.path.join(folder, f"out{len(files)}")
+        files.append(open(path, "w", encoding="utf-8"))
+        return files[-1], None
+
+    started = jobs.start_ranks([program, folder, str(rounds)], nranks, settings, output)
+    ranks = [Rank(process, files[i].name) for i, process in enumerate(started)]
+    everybody = list(ranks)
+    try:
+        wait_for(lambda: all(rank.has_reached(0) for rank in ranks), "the first communicator")
+        uses = None
+        for round_ in range(1, rounds + 1):
+            victim = ranks.pop({0: nranks - 1, 1: 1, 2: nranks // 2}[round_ % 3])
+            victim.process.send_signal(signal.SIGKILL)
+            victim.process.wait()
+            wait_for(lambda: os.path.exists(os.path.join(folder, str(round_))), f"the id of round {round_}")
+            out, _ = output(None)
+            joins = subprocess.Popen([program, folder, str(rounds), str(nranks), str(round_)], stdin=subprocess.DEVNULL,
+                                     env=jobs.environment(**settings), stdout=out)
+            ranks.append(Rank(joins, out.name))
+            everybody.append(ranks[-1])
+            wait_for(lambda: all(rank.has_reached(round_) for rank in ranks), f"round {round_}")
+            assert sorted(rank.number for rank in ranks) == [(i, nranks) for i in range(nranks)]
+            if round_ == rounds:
+                break  # they end
+            first_uses = ranks[0].uses()
+            if round_ == 2:
+                uses = first_uses
+        late = jobs.wait_all([rank.process for rank in ranks], LIMIT_S)
+        assert not late, f"ranks {late} hang"
+        assert all(rank.process.returncode == 0 for rank in ranks), [rank.process.returncode for rank in ranks]
+        for name, before, after, more in zip(("open files", "threads", "resident KiB"), uses, first_uses,
+                                             (KEPT_BLACK_BOXES, 0, MOST_GROWTH_KIB)):
+            assert after <= before + more, f"{name}: {before} in round 2, {after} in round {rounds - 1}"
+        print(f"{transport}: {rounds} rounds of {nranks} ranks; files, threads, KiB: {uses}, {first_uses}", flush=True)
+    finally:
+        jobs.kill_all([rank.process for rank in everybody])
+        for file in files:
+            file.close()
+
+
+def main():
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 6
+    nranks = int(sys.argv[3]) if len(sys.argv) > 3 else 8
+    for transport in ("auto", "tcp"):
+        with tempfile.TemporaryDirectory() as folder:
+            play(sys.argv[1], transport, rounds, nranks, folder)
+
+
+if __name__ == "__main__":
+    main()
