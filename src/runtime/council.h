@@ -45,9 +45,6 @@ class Council {
   // All is said: the communicator goes on with what was called after this.
   void close();
 
-  // Only until close().
-  [[nodiscard]] const Communicator& communicator() const { return communicator_; }
-
  private:
   Status gather(ByteView mine, void* all);
 
