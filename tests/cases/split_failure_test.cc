@@ -21,16 +21,27 @@ void expect_text(const std::string& part) {
   expect(text.find(part) != std::string::npos, "no '" + part + "' in: " + text);
 }
 
-// While it lives this process opens no further file.
+// Of a communicator that another rank ends; this one calls nothing meanwhile.
+rondeResult_t failure_from_elsewhere(rondeComm_t comm) {
+  rondeResult_t error = rondeSuccess;
+  while (error == rondeSuccess) {
+    expect_success(rondeCommGetAsyncError(comm, &error), "rondeCommGetAsyncError");
+    std::this_thread::yield();
+  }
+  return error;
+}
+
+// While it lives this process opens no further files, but a few.
 class NoMoreFiles {
  public:
-  NoMoreFiles() {
+  explicit NoMoreFiles(int but = 0) {
     getrlimit(RLIMIT_NOFILE, &before_);
     rlimit few = before_;
-    few.rlim_cur = static_cast<rlim_t>(OpenFiles::now().greatest_number() + 1);
+    few.rlim_cur = static_cast<rlim_t>(OpenFiles::now().greatest_number() + 1 + but);
     // Holes below are filled first.
     setrlimit(RLIMIT_NOFILE, &few);
     for (int fd = dup(0); fd >= 0; fd = dup(0)) fillers_[count_++] = fd;
+    for (int i = 0; i < but && count_ > 0; ++i) close(fillers_[--count_]);
   }
   ~NoMoreFiles() {
     setrlimit(RLIMIT_NOFILE, &before_);
@@ -100,6 +111,31 @@ TEST_CASE("a rank that has no file left is an error of its color alone, and the 
   }
 }
 
+TEST_CASE("a rank whose files run out in the middle of a start fails it on all of its color, or on none") {
+  for (int left = 1; left <= 12; ++left) {
+    CHECK(run_ranks({{std::to_string(left) + " files", false, "tcp"}, 4}, [left](Rank& rank) {
+            const int color = rank.number() / 2;
+            rondeConfig_t config = RONDE_CONFIG_INITIALIZER;
+            config.initTimeoutSeconds = 3;  // who cannot take in a connection waits for a file until then
+            OwnedComm made;
+            rondeResult_t result = rondeSuccess;
+            const auto begin = Clock::now();
+            if (rank.number() == 3) {
+              const NoMoreFiles few(left);
+              result = rondeCommSplit(rank.comm(), color, 0, &made, &config);
+            } else {
+              result = rondeCommSplit(rank.comm(), color, 0, &made, &config);
+            }
+            expect(Clock::now() - begin < std::chrono::seconds(10), "it took longer than 10 s");
+            int failed[2] = {0, 0};
+            failed[color] = result == rondeSuccess ? 0 : 1;
+            expect_success(rondeAllReduce(failed, failed, 2, rondeInt32, rondeSum, rank.comm(), nullptr), "the parent");
+            expect(failed[0] == 0, "the other color failed");
+            expect(failed[1] == 0 || failed[1] == 2, "one of a color has failed, the other has not");
+          }) == "");
+  }
+}
+
 TEST_CASE("a rank that dies while others split is an error that names it, on all") {
   for (const int delay_us : {0, 300, 1'000, 3'000, 10'000}) {
     CHECK(run_ranks({{"processes"}, 6}, [delay_us](Rank& rank) {
@@ -151,6 +187,7 @@ TEST_CASE("to give up a split that waits in the parent gives up the parent, at o
               expect(Clock::now() - begin < std::chrono::seconds(1), "it took longer than 1 s");
               expect(rondeBarrier(rank.comm(), nullptr) == rondeAborted, "the parent goes on");
             } else {
+              expect(failure_from_elsewhere(rank.comm()) == rondeRemoteError, "the others go on");
               expect(rondeBarrier(rank.comm(), nullptr) == rondeRemoteError, "the others go on");
               expect_text("rank 0");
             }
@@ -161,12 +198,7 @@ TEST_CASE("to give up a split that waits in the parent gives up the parent, at o
 TEST_CASE("to abort the parent ends a split that waits for other ranks") {
   CHECK(run_ranks({{"processes"}, 2}, [](Rank& rank) {
           if (rank.number() == 1) {  // never calls it
-            rondeResult_t error = rondeSuccess;
-            while (error == rondeSuccess) {
-              expect_success(rondeCommGetAsyncError(rank.comm(), &error), "rondeCommGetAsyncError");
-              std::this_thread::yield();
-            }
-            expect(error == rondeRemoteError, "rank 1 goes on");
+            expect(failure_from_elsewhere(rank.comm()) == rondeRemoteError, "rank 1 goes on");
             return;
           }
           std::thread other([&] { rondeCommAbort(rank.comm()); });
