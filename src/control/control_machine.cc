@@ -14,6 +14,8 @@ namespace {
 
 // A rank that lives answers within this time, unless it is stopped.
 constexpr Milliseconds kAnswerLimit{400};
+// The same of one that has just answered.
+constexpr Milliseconds kLookBackLimit{200};
 // What an inquiry has found is good enough for a warning for so long.
 constexpr Milliseconds kFresh{1000};
 // A timer that comes later than this was held up with the whole process, and what it waited for as well.
@@ -61,7 +63,7 @@ void ControlMachine::goodbye_received(uint32_t peer, const Goodbye& goodbye, Tim
   if (check_departed() || !inquiry_) return;
   inquiry_->left(peer, goodbye.begun);
   for (const auto& [rank, begun] : goodbye.departed) inquiry_->left(rank, begun);
-  conclude_if_due();
+  conclude_if_due(now);
 }
 
 void ControlMachine::hear_of_departure(uint32_t rank, uint32_t begun) {
@@ -163,7 +165,7 @@ bool ControlMachine::answer_arrived(WordKind kind, const Flood::Arrival& arrival
   for (const auto& [rank, begun] : answer.departed) hear_of_departure(rank, begun);
   if (!inquiry_ || arrival.number != inquiry_number_) return true;
   inquiry_->answered(*arrival.answers, answer);
-  conclude_if_due();
+  conclude_if_due(now);
   return true;
 }
 
@@ -245,6 +247,7 @@ void ControlMachine::waiting(const CallNote& call, WaitReason reason, Time now) 
 }
 
 void ControlMachine::resumed() {
+  if (mismatch_ && !ended()) judge(*mismatch_);
   waits_.reset();
   wish_.reset();
   heard_.reset();
@@ -274,20 +277,34 @@ void ControlMachine::begin_inquiry(Time now) {
   const uint32_t begun = waits_->numbered ? waits_->sequence : whereabouts_(waits_->sequence).begun;
   inquiry_.emplace(rank_, *waits_, begun, std::move(others), now + kAnswerLimit);
   inquiry_number_ = flood_.say(encode_inquiry(*waits_));
-  conclude_if_due();
+  conclude_if_due(now);
 }
 
 // An answer that comes after the conclusion, from a rank that was stopped or out of reach, may still show what is wrong.
-void ControlMachine::conclude_if_due() {
-  if (inquiry_->complete() || (inquiry_->concluded() && inquiry_->verdict(who_))) conclude();
+void ControlMachine::conclude_if_due(Time now) {
+  if (inquiry_->complete() || (inquiry_->concluded() && inquiry_->verdict(who_))) conclude(now);
 }
 
-void ControlMachine::conclude() {
+void ControlMachine::conclude(Time now) {
   inquiry_->conclude();
-  if (const std::optional<Status> verdict = inquiry_->verdict(who_)) return judge(*verdict);
+  const std::optional<Status> verdict = inquiry_->verdict(who_);
+  if (verdict && inquiry_->disputed() && look_further_back(*verdict, now)) return;
+  if (mismatch_ && !inquiry_->disputed()) return judge(*mismatch_);
+  if (verdict) return judge(*verdict);
   const LateNote note = inquiry_->late();
   flood_.say(encode(note));
   concluded(note);
+}
+
+// Digests differ from the first call on that was different. Those that have answered are asked for the one before.
+bool ControlMachine::look_further_back(const Status& verdict, Time now) {
+  const uint32_t before = inquiry_->call().sequence - 1;
+  const Whereabouts here = whereabouts_(before);
+  if (!here.call) return false;
+  mismatch_ = verdict;
+  inquiry_.emplace(rank_, *here.call, here.begun, inquiry_->callers(), now + kLookBackLimit);
+  inquiry_number_ = flood_.say(encode_inquiry(*here.call));
+  return true;
 }
 
 void ControlMachine::judge(const Status& verdict) {
@@ -300,7 +317,7 @@ void ControlMachine::advance(Time now) {
     if (now - inquiry_->until() > kHeldUp) {
       inquiry_->extend(now + kAnswerLimit);
     } else {
-      conclude();
+      conclude(now);
     }
   }
   begin_inquiry(now);

@@ -79,8 +79,9 @@ class ControlMachine {
     return heard_ && heard_->numbered == call.numbered && heard_->sequence == call.sequence;
   }
   void begin_inquiry(Time now);
-  void conclude_if_due();
-  void conclude();
+  void conclude_if_due(Time now);
+  void conclude(Time now);
+  bool look_further_back(const Status& verdict, Time now);
   // Nothing is asked or told any more, but what others say is passed on.
   [[nodiscard]] bool ended() const { return left_ || reported_ || failure_.has_value(); }
   [[nodiscard]] bool are_ranks(const auto& ranks) const {
@@ -120,6 +121,7 @@ class ControlMachine {
   Time begin_at_{};  // another one's inquiry is under way until then
   std::optional<Inquiry> inquiry_;
   uint32_t inquiry_number_ = 0;
+  std::optional<Status> mismatch_;  // found; it is being asked whether an earlier call was different already
 
   std::vector<Flood::Outgoing> messages_;
   std::vector<uint32_t> closes_;

@@ -217,8 +217,10 @@ void ControlHub::waiting(uint32_t rank, const CallNote& call, WaitReason reason)
 }
 
 void ControlHub::resumed(uint32_t rank) {
-  const std::scoped_lock lock(mutex_);
-  find(rank)->machine.resumed();
+  change([&] {
+    find(rank)->machine.resumed();
+    dirty_.push_back(rank);
+  });
 }
 
 void ControlHub::report(uint32_t rank, const Status& why) {

@@ -63,10 +63,20 @@ std::string calls_text(const std::map<uint32_t, CallNote>& calls) {
 
 }  // namespace
 
+std::set<uint32_t> Inquiry::callers() const {
+  std::set<uint32_t> callers;
+  for (const auto& [rank, call] : calls_)
+    if (rank != own_) callers.insert(rank);
+  return callers;
+}
+
+bool Inquiry::disputed() const {
+  return std::any_of(calls_.begin(), calls_.end(),
+                     [this](const auto& entry) { return entry.second.digest != call_.digest; });
+}
+
 std::optional<Status> Inquiry::verdict(const std::function<std::string(uint32_t)>& who) const {
-  const bool disputed = std::any_of(calls_.begin(), calls_.end(),
-                                    [this](const auto& entry) { return entry.second.digest != call_.digest; });
-  if (disputed) {
+  if (disputed()) {
     return Status(rondeMismatch,
                   fmt::format("the ranks called different things as operation number {}: {}. All must call the same "
                               "collectives, with the same type, reduction and count, in the same order",

@@ -33,6 +33,10 @@ class Inquiry {
   // Nothing more can come.
   [[nodiscard]] bool complete() const { return unanswered_.empty(); }
 
+  // Ranks that have called it and answered.
+  [[nodiscard]] std::set<uint32_t> callers() const;
+  // Their calls differ: of this number or one before it.
+  [[nodiscard]] bool disputed() const;
   // A failure of the whole communicator, if there is one; of collectives only. who: how a rank is named.
   [[nodiscard]] std::optional<Status> verdict(const std::function<std::string(uint32_t)>& who) const;
   // Whom the wait is for, as far as is known.

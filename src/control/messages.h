@@ -28,7 +28,7 @@ inline constexpr size_t kMostWaits = 16;
 // nothing. Numbers of collectives are compared by signed difference.
 struct CallNote {
   uint32_t sequence = 0;
-  uint32_t digest = 0;      // over what must be equal on all ranks
+  uint32_t digest = 0;      // over what must be equal on all ranks, in this call and all before it
   std::string description;  // "AllReduce (float32, sum, 1024 elements)"
   bool numbered = true;     // a collective
   // Of sends and receives, while they wait: the peers of those that have not ended, rising, at most kMostAwaited.

@@ -2,6 +2,7 @@
 // thread, and by other processes (black_box_reader.h).
 #pragma once
 
+#include <bit>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -27,7 +28,7 @@ class CallLog {
     publish_unwatched(area_->begun, first);
   }
 
-  // This and the next three by the thread that drives the communicator.
+  // This and the next four by the thread that drives the communicator.
   // The record is for the other two. A collective is found by its number; of messages only the last group is kept.
   black_box::OperationRecord& begin(const OperationArgs& args, uint32_t sequence, uint32_t digest,
                                     plan::Algorithm algorithm) {
@@ -43,6 +44,14 @@ class CallLog {
     publish_unwatched(record.sequence, sequence);
     if (is_numbered(args)) publish_unwatched(area_->begun, sequence);
     return record;
+  }
+
+  // The digest of the next collective together with all before it. A collective with a root may end on ranks that called
+  // another one, as nobody reads what was sent; the next comparison finds it.
+  [[nodiscard]] uint32_t chained(uint32_t digest) {
+    // The steps of MurmurHash3: histories that differ once differ from then on, whatever follows.
+    history_ = std::rotl(history_ ^ std::rotl(digest * 0xcc9e2d51u, 15) * 0x1b873593u, 13) * 5 + 0xe6546b64u;
+    return history_;
   }
 
   // A wait of this operation has lasted for long. waits_for: as in a SleepWord.
@@ -90,6 +99,7 @@ class CallLog {
   }
 
   std::shared_ptr<black_box::Area> area_;
+  uint32_t history_ = 0;
 };
 
 }  // namespace ronde

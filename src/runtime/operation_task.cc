@@ -114,7 +114,7 @@ Progress OperationTask::blocked_on_mismatch(int peer, uint32_t sequence, uint32_
   return blocked_until_verdict(
       {rondeMismatch,
        other_operation
-           ? fmt::format("rank {} called something else as number {}: another operation, type, reduction or "
+           ? fmt::format("rank {} called something else as number {} or before: another operation, type, reduction or "
                          "count; all ranks must call the same collectives in the same order",
                          peer, sequence)
            : fmt::format("rank {} is at operation number {}, this rank at {}: the ranks did not call the same "

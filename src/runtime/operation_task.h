@@ -30,7 +30,7 @@ class OperationTask : public Task {
       : context_(context),
         args_(args),
         sequence_(sequence),
-        digest_(digest_of(args)),
+        digest_(is_numbered(args) ? context.agreement->log().chained(digest_of(args)) : digest_of(args)),
         record_(context.agreement->log().begin(args, sequence, digest_, algorithm)) {}
   virtual ~OperationTask() {
     CallLog::end(record_, status_.ok() ? black_box::OperationState::ended : black_box::OperationState::failed);
@@ -79,7 +79,7 @@ class OperationTask : public Task {
   const OperationContext& context_;
   OperationArgs args_;
   uint32_t sequence_;
-  uint32_t digest_;
+  uint32_t digest_;  // of a collective: with all before it
   black_box::OperationRecord& record_;
   uint32_t waits_for_ = kWaitsForAny;
   bool saw_failure_ = false;

@@ -50,6 +50,28 @@ TEST_CASE("calls that differ are a failure of all that lists them") {
   }
 }
 
+TEST_CASE("a difference is told of the first call that was different") {
+  const uint32_t begun = GENERATE(4u, 7u);  // by the odd one
+  Ranks ranks(3);
+  for (uint32_t number = 3; number <= 7; ++number) {
+    for (const uint32_t rank : {0u, 1u, 2u}) {
+      if (rank == 1 && number > begun) continue;
+      CallNote note = call(number, rank == 1 && number == 4 ? "Broadcast" : "AllReduce");
+      note.digest = number + (rank == 1 && number >= 4 ? 100 : 0);  // with all before it
+      ranks.begin(rank, note);
+    }
+  }
+  // Who is at another number finds it in its own.
+  const uint32_t asker = begun == 7 ? 0 : 1;
+  ranks.begin(asker, ranks.calls[asker][begun], kLong);
+  if (GENERATE(false, true)) ranks[asker].resumed();
+  ranks.settle();
+  ranks.pass(Milliseconds(500));
+  for (uint32_t rank = 0; rank < 3; ++rank)
+    CHECK_THAT(ranks.failure(rank),
+               Catch::Contains("operation number 4: ranks 0 and 2: AllReduce; rank 1: Broadcast."));
+}
+
 TEST_CASE("who asked before the odd one had called asks again on suspicion, at once") {
   Ranks ranks(2);
   ranks.begin(0, call(3, "A"), kLong);

@@ -223,6 +223,7 @@ TEST_CASE("control: a wait for a rank that has left fails") {
 }
 
 TEST_CASE("control: messages that wait for each other are told of, and for a rank that has left") {
+  Recorder later;  // hears of the end of the world, too
   World world(any_kind(), 10);
   world[2].leave(6);
   world[0].waiting({1, 0, "Recv from rank 1", false, {}, {1}}, WaitReason::long_wait);
@@ -237,7 +238,6 @@ TEST_CASE("control: messages that wait for each other are told of, and for a ran
   CHECK(is_circle(1));
   world[7].waiting({1, 0, "Recv from rank 2", false, {}, {2}}, WaitReason::long_wait);  // no neighbour of it
   CHECK_THAT(world.heard[7].left(2), Catch::StartsWith("rank 2 (pid "));
-  Recorder later;
   world[7].watch(later.watcher());
   CHECK_FALSE(later.left(2).empty());
   for (Recorder& recorder : world.heard) CHECK(recorder.failures() == 0);
