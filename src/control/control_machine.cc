@@ -291,6 +291,8 @@ void ControlMachine::conclude(Time now) {
   if (verdict && inquiry_->disputed() && look_further_back(*verdict, now)) return;
   if (mismatch_ && !inquiry_->disputed()) return judge(*mismatch_);
   if (verdict) return judge(*verdict);
+  // Of messages another rank has told meanwhile, which has asked later: this rank knows less.
+  if (!inquiry_->call().numbered && heard_ && heard_->concluded) return;
   const LateNote note = inquiry_->late();
   flood_.say(encode(note));
   concluded(note);
