@@ -27,7 +27,7 @@ using std::chrono::seconds;
 const std::vector<Way> kWays = {{"threads", true, "inproc"}, {"shm", false, "shm"}, {"tcp", false, "tcp"}};
 constexpr int kMostRanks = 8;
 constexpr size_t kLong = 16 << 20;
-const std::vector<std::pair<std::string, std::string>> kSoonWarned = {{"RONDE_LATE_WARNING", "1"}};
+const std::vector<std::pair<std::string, std::string>> kSoonWarned = {{"RONDE_LATE_WARNING", "2"}};
 const std::string kCircle = "a circle: put sends and receives that depend on each other into one group";
 
 // In memory that all processes of a world share. A warning: the first one of each rank.
@@ -134,7 +134,7 @@ TEST_CASE("two ranks that both send first are told of the circle within the warn
       CHECK(stuck.run(way, 2,
                       [bytes](Rank& rank) { return send(rank, std::vector<char>(bytes), 1 - rank.number()); }) == "");
       for (const int rank : {0, 1}) {
-        CHECK(stuck.warned_after(rank) < seconds(2));
+        CHECK(stuck.warned_after(rank) < seconds(5));
         CHECK_THAT(stuck.warning(rank), Catch::Contains("for rank " + std::to_string(1 - rank) + ", which waits in " +
                                                         send_text(bytes, rank)) &&
                                             Catch::EndsWith("for rank " + std::to_string(rank) + ": " + kCircle));
@@ -160,7 +160,7 @@ TEST_CASE("a circle of three is told, too, and works in groups") {
           "");
     for (const int rank : {0, 1, 2}) {
       const int next = (rank + 1) % 3;
-      CHECK(stuck.warned_after(rank) < seconds(2));
+      CHECK(stuck.warned_after(rank) < seconds(5));
       CHECK_THAT(stuck.warning(rank), Catch::Contains("for rank " + std::to_string(next) + ", which waits in " +
                                                       send_text(bytes, (next + 1) % 3)) &&
                                           Catch::EndsWith("for rank " + std::to_string(rank) + ": " + kCircle));
@@ -183,7 +183,7 @@ TEST_CASE("a collective and a receive that wait for each other are told of the c
       std::vector<char> data(10);
       return receive(rank, data, 0);
     }) == "");
-    for (const int rank : {0, 1}) CHECK(stuck.warned_after(rank) < seconds(2));
+    for (const int rank : {0, 1}) CHECK(stuck.warned_after(rank) < seconds(5));
     CHECK_THAT(stuck.warning(0),
                Catch::EndsWith("for rank 1, which waits in Recv (10 bytes from rank 0) for rank 0: " + kCircle));
     CHECK_THAT(stuck.warning(1),
