@@ -10,8 +10,9 @@ namespace ronde {
 namespace {
 
 constexpr int kSleepCapMs = 100;
-// A sleep that ended by its cap just when somebody published: how long the ring may still be on its way.
-constexpr int kRingInFlightMs = 10;
+// A sleep that ended by its cap just when somebody published: how long the ring may still be on its way, from a thread that
+// a busy machine does not let run.
+constexpr int kRingInFlightMs = 500;
 // Of a thread that has nothing to drive.
 constexpr WaitPolicy kIdlePolicy{200, 100};
 

@@ -232,8 +232,13 @@ TEST_CASE("control: messages that wait for each other are told of, and for a ran
     const std::optional<LateNote> note = world.heard[rank].late();
     return note && note->waits.size() == 2 && note->behind.empty() && note->silent.empty();
   };
-  const Deadline limit = Deadline::after(Milliseconds(3000));
-  while (!(is_circle(0) && is_circle(1)) && !limit.passed()) std::this_thread::sleep_for(Milliseconds(1));
+  const Deadline limit = Deadline::after(Milliseconds(20'000));
+  // As ranks do while they wait: each asks again before a warning.
+  while (!(is_circle(0) && is_circle(1)) && !limit.passed()) {
+    std::this_thread::sleep_for(Milliseconds(100));
+    world[0].waiting({1, 0, "Recv from rank 1", false, {}, {1}}, WaitReason::warning_due);
+    world[1].waiting({1, 0, "Recv from rank 0", false, {}, {0}}, WaitReason::warning_due);
+  }
   CHECK(is_circle(0));
   CHECK(is_circle(1));
   world[7].waiting({1, 0, "Recv from rank 2", false, {}, {2}}, WaitReason::long_wait);  // no neighbour of it
