@@ -3,6 +3,7 @@
 #include <string>
 
 #include "runtime/collective_model.h"
+#include "runtime/world_checks.h"
 
 namespace ronde::testing {
 namespace {
@@ -11,16 +12,9 @@ constexpr size_t kAnyCount = 1 << 20;
 constexpr size_t kMiddleCount = 5'000;
 
 void check_world(const WorldOptions& options, size_t turn, size_t largest_count) {
-  CAPTURE(options.nranks);
-  const uint64_t lost_before = lost_wakeups();
-  World world(options);
-  const Status made = first_failure(world.made());
-  INFO(made.message());
-  REQUIRE(made.ok());
-  const Status status = run_collectives(world, mixed_collectives(options.nranks, turn, largest_count));
-  INFO(status.message());
-  CHECK(status.ok());
-  CHECK(lost_wakeups() == lost_before);
+  check_calls(options, [&](World& world) {
+    return run_collectives(world, mixed_collectives(options.nranks, turn, largest_count));
+  });
 }
 
 void check_worlds(const std::string& transport, const std::string& algorithm) {
