@@ -126,12 +126,12 @@ Choice choose(const Layout& layout, Algorithm requested, const Message& message)
     case Algorithm::direct: return {algorithm, direct_part(layout, message), 1};
     case Algorithm::star: {
       const bool round_trip = message.what == Collective::all_reduce;  // bears twice its links' slots
-      return {algorithm, slice_size(layout.star_slice_bytes, message.bytes, depth), round_trip ? depth : kPairSlots};
+      return {algorithm, slice_size(layout.pair_slice_bytes, message.bytes, depth), round_trip ? depth : kPairSlots};
     }
-    case Algorithm::exchange: return {algorithm, layout.star_slice_bytes, 1};
+    case Algorithm::exchange: return {algorithm, layout.pair_slice_bytes, 1};
     case Algorithm::chain:
       if (message.what == Collective::all_reduce)
-        return {algorithm, slice_size(layout.star_slice_bytes, message.bytes, kChainSlices), kAllSlices};
+        return {algorithm, slice_size(layout.pair_slice_bytes, message.bytes, kChainSlices), kAllSlices};
       return {algorithm, slice_size(layout.ring_slice_bytes, message.bytes, kChainSlices), 1};
     default: break;
   }

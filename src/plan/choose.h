@@ -35,9 +35,9 @@ struct Layout {
   size_t line_bytes = 0;      // payload of the fixed line
   size_t one_shot_bytes = 0;  // a window slot for one-shot
   size_t piece_bytes = 0;     // a window slot for two-shot
-  int ring_slots = 2;         // of every link of the ring; the star's pair links may have half as many
+  int ring_slots = 2;         // of every link of the ring; pair links may have half as many
   size_t ring_slice_bytes = 0;
-  size_t star_slice_bytes = 0;
+  size_t pair_slice_bytes = 0;
 };
 
 struct Choice {

@@ -32,7 +32,7 @@ Communicator::Communicator(CommunicatorParts parts)
       next_sequence_(parts_.options.counters_start + 1),  // lines hold the start: no operation has that number
       reproducible_(parts_.options.settings.reproducible != 0),
       float32_partials_(reproducible_ || parts_.options.settings.accumulate == "float32") {
-  parts_.star.pairs = &pairs_;
+  parts_.by_rank.pairs = &pairs_;
   failure_.wakes(parts_.own.doorbell.get());
   life_.enter(black_box::Phase::working);
 }
@@ -63,12 +63,12 @@ LinkSchedule ring_schedule(const OperationArgs& args, const LinkSet& ring) {
   }
 }
 
-LinkSchedule star_schedule(const OperationArgs& args, const LinkSet& star) {
-  const auto nranks = static_cast<int>(star.order.size());
+LinkSchedule star_schedule(const OperationArgs& args, const LinkSet& by_rank) {
+  const auto nranks = static_cast<int>(by_rank.order.size());
   switch (args.what) {
-    case Collective::reduce: return schedule::DirectReduce(nranks, star.position, args.root);
-    case Collective::reduce_scatter: return schedule::ScatteredReduce(nranks, star.position);
-    default: return schedule::Star(nranks, star.position);
+    case Collective::reduce: return schedule::DirectReduce(nranks, by_rank.position, args.root);
+    case Collective::reduce_scatter: return schedule::ScatteredReduce(nranks, by_rank.position);
+    default: return schedule::Star(nranks, by_rank.position);
   }
 }
 
@@ -111,12 +111,12 @@ auto Communicator::with_task(const OperationArgs& call, Use use) {
       return use.template operator()<ExchangeTask>(context_, args, sequence, choice, exchange_);
     case plan::Algorithm::star:
       return use.template operator()<LinkTask>(context_, args, sequence, reduction, choice,
-                                               star_schedule(args, parts_.star), parts_.star);
+                                               star_schedule(args, parts_.by_rank), parts_.by_rank);
     case plan::Algorithm::chain:
       if (args.what == Collective::all_reduce) {
         return use.template operator()<LinkTask>(context_, args, sequence, reduction, choice,
-                                                 schedule::OrderedChain(context_.nranks, parts_.star.position),
-                                                 parts_.star);
+                                                 schedule::OrderedChain(context_.nranks, parts_.by_rank.position),
+                                                 parts_.by_rank);
       }
       [[fallthrough]];
     default:

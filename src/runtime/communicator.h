@@ -53,7 +53,7 @@ struct CommunicatorParts {
   PairWays pair_ways;                          // empty if there is no other rank
   std::vector<MadeLink> links;                 // owns the ports below
   LinkSet ring;
-  LinkSet star;
+  LinkSet by_rank;  // over pair links, in the order of ranks: star, ordered chain
   NodeWindows windows;
   plan::Layout layout;
   plan::Algorithm requested = plan::Algorithm::automatic;

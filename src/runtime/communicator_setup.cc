@@ -275,7 +275,7 @@ class Setup {
     // Links of different transports must cut alike: the ring's slots are the measure of all.
     layout.ring_slots = static_cast<int>(kLinkSlots);
     layout.ring_slice_bytes = segment.ring.payload_bytes;
-    layout.star_slice_bytes = segment.pair.slots > 0 ? std::min(segment.pair.payload_bytes, segment.ring.payload_bytes)
+    layout.pair_slice_bytes = segment.pair.slots > 0 ? std::min(segment.pair.payload_bytes, segment.ring.payload_bytes)
                                                      : segment.ring.payload_bytes;
     set_wait_policy();
     set_windows();
@@ -331,7 +331,7 @@ class Setup {
     parts_.ring = empty_link_set(topology::ring_order(node_of_rank_), parts_.options.rank);
     std::vector<int> in_rank_order(nranks());
     std::iota(in_rank_order.begin(), in_rank_order.end(), 0);
-    parts_.star = empty_link_set(std::move(in_rank_order), parts_.options.rank);
+    parts_.by_rank = empty_link_set(std::move(in_rank_order), parts_.options.rank);
     const std::vector<LinkWish> wishes = links_wanted(parts_.ring);
     for (size_t i = 0; i < transports_.size(); ++i) RONDE_TRY(connect_transport(i, wishes));
     for (const MadeLink& link : parts_.links) enter(parts_.ring, link);

@@ -16,7 +16,7 @@ Layout node_of(int nranks) {
   layout.piece_bytes = 384 << 10;
   layout.ring_slots = 4;
   layout.ring_slice_bytes = 128 << 10;
-  layout.star_slice_bytes = 64 << 10;
+  layout.pair_slice_bytes = 64 << 10;
   return layout;
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("a cut fits its slot, is whole in every type, and never empty") {
       for (const auto algorithm : {Algorithm::ring, Algorithm::star, Algorithm::one_shot, Algorithm::two_shot}) {
         const Choice choice = choose(layout, algorithm, all_reduce(bytes));
         const size_t slot = algorithm == Algorithm::ring       ? layout.ring_slice_bytes
-                            : algorithm == Algorithm::star     ? layout.star_slice_bytes
+                            : algorithm == Algorithm::star     ? layout.pair_slice_bytes
                             : algorithm == Algorithm::one_shot ? layout.one_shot_bytes
                                                                : layout.piece_bytes;
         REQUIRE(choice.cut_bytes >= 1);
@@ -99,7 +99,7 @@ TEST_CASE("each collective goes its way, and its cut fits") {
         }
         for (const Collective what : {Collective::all_to_all, Collective::gather, Collective::scatter}) {
           const Choice choice = choose(layout, Algorithm::automatic, of(what, bytes, bytes));
-          REQUIRE((choice.algorithm == Algorithm::exchange && choice.cut_bytes == layout.star_slice_bytes));
+          REQUIRE((choice.algorithm == Algorithm::exchange && choice.cut_bytes == layout.pair_slice_bytes));
         }
       }
     }
