@@ -50,6 +50,8 @@ extern "C" {
 
 /* ---- Types ------------------------------------------------------------------------------------------------------ */
 
+/* What the functions take and return: handles, results, element types and reductions. */
+
 /* A communicator as one rank sees it. Opaque. */
 typedef struct rondeComm* rondeComm_t;
 #define RONDE_COMM_NULL NULL
@@ -164,6 +166,8 @@ typedef void (*rondeReduceFunction_t)(const void* left, const void* right, void*
 
 /* ---- Version and errors ----------------------------------------------------------------------------------------- */
 
+/* Which library is loaded, and the texts of what goes wrong. */
+
 /* Writes RONDE_VERSION_CODE of the library that is loaded. rondeInvalidArgument: version is NULL. */
 RONDE_API rondeResult_t rondeGetVersion(int* version);
 
@@ -176,6 +180,8 @@ RONDE_API const char* rondeGetErrorString(rondeResult_t result);
 RONDE_API const char* rondeGetLastError(rondeComm_t comm);
 
 /* ---- Log -------------------------------------------------------------------------------------------------------- */
+
+/* How much the library tells, and where to. */
 
 typedef enum {
   rondeLogNone = 0,
@@ -196,6 +202,9 @@ RONDE_API rondeResult_t rondeSetLogLevel(rondeLogLevel_t level);
 RONDE_API rondeResult_t rondeSetLogCallback(rondeLogCallback_t callback, void* user);
 
 /* ---- Meeting ---------------------------------------------------------------------------------------------------- */
+
+/* How ranks find each other: one process makes an id, which all of them join with. Under a launcher
+ * rondeGetWorldFromEnv obtains it, and nothing is handed over by hand. */
 
 /* Makes an id and starts to listen for the ranks that will join with it. Called by one process, which hands the id to
  * all ranks by any means. That process must live until all of them have returned from rondeCommInitRank, and should
@@ -236,6 +245,8 @@ typedef struct {
 RONDE_API rondeResult_t rondeGetWorldFromEnv(rondeWorld_t* world, rondeUniqueId* id);
 
 /* ---- Communicators ---------------------------------------------------------------------------------------------- */
+
+/* Making communicators, and ending them. */
 
 #define RONDE_CONFIG_UNDEF_INT INT_MIN
 #define RONDE_CONFIG_UNDEF_PTR NULL
@@ -286,7 +297,7 @@ typedef struct {
  * rondeTimedOut (the text names the missing ranks), rondeSystemError. */
 RONDE_API rondeResult_t rondeCommInitRank(rondeComm_t* comm, int nranks, rondeUniqueId id, int rank);
 
-/* The same with settings; config NULL means all defaults.
+/* rondeCommInitRank with settings; config NULL means all defaults.
  *
  * With blocking = 0 it returns rondeInProgress at once (inside a group, too), *comm is written, and the communicator
  * comes into being on a thread of the library. Until rondeCommGetAsyncError writes something else than rondeInProgress
@@ -297,10 +308,10 @@ RONDE_API rondeResult_t rondeCommInitRank(rondeComm_t* comm, int nranks, rondeUn
 RONDE_API rondeResult_t rondeCommInitRankConfig(rondeComm_t* comm, int nranks, rondeUniqueId id, int rank,
                                                 rondeConfig_t* config);
 
-/* The same with several ids, ids[0] to ids[nids - 1], as ncclCommInitRankScalable takes them; all ranks give the same
- * ones in the same order. For now all ranks meet at the first one and the others are only looked at: nothing becomes
+/* rondeCommInitRankConfig with several ids, ids[0] to ids[nids - 1], as ncclCommInitRankScalable takes them; all
+ * ranks give the same ones in the same order. For now all ranks meet at the first one and the others are only looked at: nothing becomes
  * faster by them, and their ports are kept until RONDE_INIT_TIMEOUT. rondeInvalidArgument: nids below 1 or above
- * nranks, an id that is none (the text says which). Otherwise as rondeCommInitRankConfig. */
+ * nranks, an id that is none (the text says which). Otherwise as with one id. */
 RONDE_API rondeResult_t rondeCommInitRankScalable(rondeComm_t* newcomm, int nranks, int myrank, int nids,
                                                   rondeUniqueId* ids, rondeConfig_t* config);
 
@@ -321,6 +332,10 @@ RONDE_API rondeResult_t rondeCommFinalize(rondeComm_t comm);
  * rondeInvalidArgument: not a communicator. rondeInvalidUsage: the open group of this thread holds calls on it; then
  * nothing is freed. NULL is allowed and does nothing. */
 RONDE_API rondeResult_t rondeCommDestroy(rondeComm_t comm);
+
+/* ---- Failures --------------------------------------------------------------------------------------------------- */
+
+/* When something has gone wrong: ending what waits, asking what happened, and going on without the ranks that died. */
 
 /* Stops every operation of this communicator on this rank within 1 s, from any thread: a call that was waiting returns
  * rondeAborted. The other ranks get an error that names this rank. The communicator must still be destroyed with
@@ -371,6 +386,10 @@ RONDE_API rondeResult_t rondeCommGetFailedRanks(rondeComm_t comm, int* ranks, in
 #define RONDE_SHRINK_ABORT 1
 RONDE_API rondeResult_t rondeCommShrink(rondeComm_t comm, const int* excludeRanksList, int excludeRanksCount,
                                         rondeComm_t* newcomm, rondeConfig_t* config, int shrinkFlags);
+
+/* ---- Communicators from others ---------------------------------------------------------------------------------- */
+
+/* Parts of a communicator, a second one of the same ranks, and a larger one. */
 
 /* Makes communicators of parts of comm, which goes on beside them. All ranks of comm call it, each with a color: ranks
  * of equal colors become one communicator, numbered by key, those of equal keys as in comm. RONDE_SPLIT_NOCOLOR: the
@@ -425,6 +444,10 @@ RONDE_API rondeResult_t rondeCommGetUniqueId(rondeComm_t comm, rondeUniqueId* un
 RONDE_API rondeResult_t rondeCommGrow(rondeComm_t comm, int nranks, const rondeUniqueId* uniqueId, int rank,
                                       rondeComm_t* newcomm, rondeConfig_t* config);
 
+/* ---- Questions -------------------------------------------------------------------------------------------------- */
+
+/* What a communicator is made of, what it has moved and what memory it takes. Asks no other rank. */
+
 /* Write the number of ranks, and this one's number among them, from 0. rondeInvalidArgument: NULL. */
 RONDE_API rondeResult_t rondeCommCount(const rondeComm_t comm, int* count);
 RONDE_API rondeResult_t rondeCommUserRank(const rondeComm_t comm, int* rank);
@@ -477,12 +500,14 @@ RONDE_API rondeResult_t rondeCommMemStats(rondeComm_t comm, rondeCommMemStat_t s
  * Operations of one communicator run in the order of their calls, whatever stream they name. Putting something on a
  * stream never waits, not even for other threads that do so. A stream may be used by several threads; their calls are
  * taken in some order. Only handles of rondeStreamCreate are streams here, no cudaStream_t.
- * stream NULL is an error (rondeInvalidArgument) for all functions of this part but rondeStreamDestroy, and so is a
+ * stream NULL is an error (rondeInvalidArgument) for all functions here but rondeStreamDestroy, and so is a
  * handle that is none; whatever puts something on a stream can return rondeSystemError (no memory, no thread). */
+
+/* Makes a stream, on which nothing is yet. */
 RONDE_API rondeResult_t rondeStreamCreate(rondeStream_t* stream);
 
 /* Waits until everything that was put on the stream so far has ended. Returns the first error of those operations that
- * was not returned yet, once. rondeInvalidUsage: the caller is a host function, see below. */
+ * was not returned yet, once. rondeInvalidUsage: the caller is a host function (rondeLaunchHostFunc). */
 RONDE_API rondeResult_t rondeStreamSynchronize(rondeStream_t stream);
 
 /* rondeSuccess: nothing is left to do. rondeInProgress: something is. Otherwise an error as above. Never blocks. */
@@ -493,9 +518,14 @@ RONDE_API rondeResult_t rondeStreamQuery(rondeStream_t stream);
  * function. */
 RONDE_API rondeResult_t rondeStreamDestroy(rondeStream_t stream);
 
+/* ---- Events and host functions ---------------------------------------------------------------------------------- */
+
+/* Order between streams, and between a stream and the program. What is said above of stream NULL holds here, too. */
+
 /* A moment in a stream, for which other streams and threads can wait. Opaque. Any thread, several at a time. */
 typedef struct rondeEvent* rondeEvent_t;
 
+/* Makes an event. It counts as reached until it is recorded. */
 RONDE_API rondeResult_t rondeEventCreate(rondeEvent_t* event);
 
 /* Frees the event at once; no other thread may use it any more. Streams that wait for it go on waiting for the moment
@@ -583,7 +613,8 @@ RONDE_API rondeResult_t rondeAllReduce(const void* sendbuff, void* recvbuff, siz
 RONDE_API rondeResult_t rondeReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount,
                                            rondeDataType_t datatype, rondeRedOp_t op, rondeComm_t comm,
                                            rondeStream_t stream);
-/* Block r has recvcounts[r] elements, at displs[r] of sendbuff; the arrays of counts are equal on all ranks.
+/* rondeReduceScatter with blocks of different sizes: block r has recvcounts[r] elements, at displs[r] of sendbuff; the
+ * arrays of counts are equal on all ranks.
  * In place: recvbuff == sendbuff + displs[r] elements. */
 RONDE_API rondeResult_t rondeReduceScatterV(const void* sendbuff, void* recvbuff, const size_t* recvcounts,
                                             const size_t* displs, rondeDataType_t datatype, rondeRedOp_t op,
@@ -593,8 +624,9 @@ RONDE_API rondeResult_t rondeReduceScatterV(const void* sendbuff, void* recvbuff
  * In place on rank r: sendbuff == recvbuff + r * sendcount elements. */
 RONDE_API rondeResult_t rondeAllGather(const void* sendbuff, void* recvbuff, size_t sendcount, rondeDataType_t datatype,
                                        rondeComm_t comm, rondeStream_t stream);
-/* Rank r gives recvcounts[r] elements, which end at displs[r] of recvbuff; the arrays of counts are equal on all ranks, those
- * of displacements need not be. In place on rank r: sendbuff == recvbuff + displs[r] elements. */
+/* rondeAllGather with blocks of different sizes: rank r gives recvcounts[r] elements, which end at displs[r] of
+ * recvbuff; the arrays of counts are equal on all ranks, those of displacements need not be.
+ * In place on rank r: sendbuff == recvbuff + displs[r] elements. */
 RONDE_API rondeResult_t rondeAllGatherV(const void* sendbuff, void* recvbuff, const size_t* recvcounts,
                                         const size_t* displs, rondeDataType_t datatype, rondeComm_t comm,
                                         rondeStream_t stream);
@@ -615,7 +647,8 @@ RONDE_API rondeResult_t rondeReduce(const void* sendbuff, void* recvbuff, size_t
  * In place: sendbuff == recvbuff. */
 RONDE_API rondeResult_t rondeAlltoAll(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype,
                                       rondeComm_t comm, rondeStream_t stream);
-/* sendcounts[s] elements at sdispls[s] go to rank s, recvcounts[s] elements from rank s come to rdispls[s]. What a rank sends
+/* rondeAlltoAll with blocks of different sizes.
+ * sendcounts[s] elements at sdispls[s] go to rank s, recvcounts[s] elements from rank s come to rdispls[s]. What a rank sends
  * to another one must be what that one expects from it: else rondeMismatch, on all ranks, with both sizes. Not in place. */
 RONDE_API rondeResult_t rondeAlltoAllV(const void* sendbuff, const size_t* sendcounts, const size_t* sdispls,
                                        void* recvbuff, const size_t* recvcounts, const size_t* rdispls,
@@ -625,7 +658,8 @@ RONDE_API rondeResult_t rondeAlltoAllV(const void* sendbuff, const size_t* sendc
  * at. In place on root: sendbuff == recvbuff + root * count elements. */
 RONDE_API rondeResult_t rondeGather(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype,
                                     int root, rondeComm_t comm, rondeStream_t stream);
-/* recvcounts and displs are looked at on root only; recvcounts[r] must be rank r's sendcount: else rondeMismatch, on all
+/* rondeGather with blocks of different sizes.
+ * recvcounts and displs are looked at on root only; recvcounts[r] must be rank r's sendcount: else rondeMismatch, on all
  * ranks. In place on root: sendbuff == recvbuff + displs[root] elements. */
 RONDE_API rondeResult_t rondeGatherV(const void* sendbuff, size_t sendcount, void* recvbuff, const size_t* recvcounts,
                                      const size_t* displs, rondeDataType_t datatype, int root, rondeComm_t comm,
@@ -635,7 +669,8 @@ RONDE_API rondeResult_t rondeGatherV(const void* sendbuff, size_t sendcount, voi
  * In place on root: recvbuff == sendbuff + root * count elements. */
 RONDE_API rondeResult_t rondeScatter(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype,
                                      int root, rondeComm_t comm, rondeStream_t stream);
-/* sendcounts and displs are looked at on root only; sendcounts[r] must be rank r's recvcount: else rondeMismatch, on all
+/* rondeScatter with blocks of different sizes.
+ * sendcounts and displs are looked at on root only; sendcounts[r] must be rank r's recvcount: else rondeMismatch, on all
  * ranks. In place on root: recvbuff == sendbuff + displs[root] elements. */
 RONDE_API rondeResult_t rondeScatterV(const void* sendbuff, const size_t* sendcounts, const size_t* displs,
                                       void* recvbuff, size_t recvcount, rondeDataType_t datatype, int root,
