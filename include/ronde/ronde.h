@@ -70,6 +70,7 @@ typedef struct {
 /* Length of the text form of an id, terminating NUL included: "ronde1:" and two hexadecimal digits a byte. */
 #define RONDE_UNIQUE_ID_TEXT_BYTES (7 + 2 * RONDE_UNIQUE_ID_BYTES + 1)
 
+/* What a function has to say of how it ended. */
 typedef enum {
   rondeSuccess = 0,
   rondeUnhandledCudaError = 1, /* a CUDA call failed; not without devices */
@@ -183,6 +184,7 @@ RONDE_API const char* rondeGetLastError(rondeComm_t comm);
 
 /* How much the library tells, and where to. */
 
+/* How much is told: messages of this level and those above it in the list. */
 typedef enum {
   rondeLogNone = 0,
   rondeLogWarn = 1,  /* default: what a user should act on */
@@ -309,8 +311,8 @@ RONDE_API rondeResult_t rondeCommInitRankConfig(rondeComm_t* comm, int nranks, r
                                                 rondeConfig_t* config);
 
 /* rondeCommInitRankConfig with several ids, ids[0] to ids[nids - 1], as ncclCommInitRankScalable takes them; all
- * ranks give the same ones in the same order. For now all ranks meet at the first one and the others are only looked at: nothing becomes
- * faster by them, and their ports are kept until RONDE_INIT_TIMEOUT. rondeInvalidArgument: nids below 1 or above
+ * ranks give the same ones in the same order. For now all ranks meet at the first one and the others are only looked at:
+ * nothing becomes faster by them, and their ports are kept until RONDE_INIT_TIMEOUT. rondeInvalidArgument: nids below 1 or above
  * nranks, an id that is none (the text says which). Otherwise as with one id. */
 RONDE_API rondeResult_t rondeCommInitRankScalable(rondeComm_t* newcomm, int nranks, int myrank, int nids,
                                                   rondeUniqueId* ids, rondeConfig_t* config);
@@ -510,7 +512,8 @@ RONDE_API rondeResult_t rondeStreamCreate(rondeStream_t* stream);
  * was not returned yet, once. rondeInvalidUsage: the caller is a host function (rondeLaunchHostFunc). */
 RONDE_API rondeResult_t rondeStreamSynchronize(rondeStream_t stream);
 
-/* rondeSuccess: nothing is left to do. rondeInProgress: something is. Otherwise an error as above. Never blocks. */
+/* Tells whether something is left to do on the stream; never blocks. Any other result than these two is an error as from
+ * rondeStreamSynchronize. rondeSuccess: nothing is left. rondeInProgress: something is. */
 RONDE_API rondeResult_t rondeStreamQuery(rondeStream_t stream);
 
 /* Synchronizes and frees the stream; no other thread may use it any more. NULL is allowed and does nothing.
@@ -548,7 +551,8 @@ RONDE_API rondeResult_t rondeEventRecord(rondeEvent_t event, rondeStream_t strea
  * whose orders contradict each other wait for ever (or until RONDE_LATE_TIMEOUT). */
 RONDE_API rondeResult_t rondeStreamWaitEvent(rondeStream_t stream, rondeEvent_t event);
 
-/* rondeSuccess: the last record is reached, or there was none. rondeInProgress: not yet. Never blocks. */
+/* Tells whether the last record is reached; never blocks. rondeSuccess: it is, or there was none. rondeInProgress: not
+ * yet. */
 RONDE_API rondeResult_t rondeEventQuery(rondeEvent_t event);
 
 /* Waits until the last record, as of this call, is reached. Success, also where the work before it has failed.
@@ -576,6 +580,8 @@ RONDE_API rondeResult_t rondeLaunchHostFunc(rondeStream_t stream, rondeHostFn_t 
 
 /* ---- Groups ----------------------------------------------------------------------------------------------------- */
 
+/* Calls that begin together: several ranks of one thread, messages that need each other, many small operations. */
+
 /* Between start and end, calls of this thread are only recorded; they return at once, with argument errors only. The
  * end starts them all. Groups nest; only the outermost end acts. All operations with stream NULL progress together and
  * have ended when rondeGroupEnd returns; those with a stream are queued on it: ranks of one thread that need each other
@@ -589,13 +595,15 @@ RONDE_API rondeResult_t rondeGroupEnd(void);
 
 /* ---- Collectives ------------------------------------------------------------------------------------------------ */
 
+/* What all ranks of a communicator do together. */
+
 /* Rules for all of them; n is the number of ranks, elements are of type datatype.
  *
  * Buffers may have any alignment. In place is said with each function; any other overlap of the two buffers is refused
  * (rondeInvalidArgument) and nothing is written. A rank without elements may pass NULL. Zero elements are a right call that
  * all ranks must make. Any count is allowed, also above 2^31.
  * Errors: rondeInvalidArgument (comm, stream, datatype, op, root, a buffer that is NULL, buffers that overlap, more elements
- * than memory can hold: this call has no effect, see 6 above), rondeInvalidUsage (finalized), rondeInProgress (not ready
+ * than memory can hold: this call has no effect, convention 6), rondeInvalidUsage (finalized), rondeInProgress (not ready
  * yet), and those that concern all ranks: rondeMismatch, rondeRemoteError, rondePeerLost, rondePeerUnreachable, rondeAborted,
  * rondeTimedOut, rondeRevoked. After one of these the content of recvbuff is undefined; nothing outside of it was touched.
  * A rank whose part in a collective with a root had ended before the error learns it from its next call.
@@ -681,6 +689,8 @@ RONDE_API rondeResult_t rondeBarrier(rondeComm_t comm, rondeStream_t stream);
 
 /* ---- Reductions of the program's own ---------------------------------------------------------------------------- */
 
+/* Where the reductions of rondeRedOp_t are not enough: a factor of each rank, or a function. */
+
 /* Where a scalar lies. rondeScalarDevice (device memory, read when the operation runs) comes with the CUDA path. */
 typedef enum {
   rondeScalarDevice = 0,
@@ -708,6 +718,8 @@ RONDE_API rondeResult_t rondeRedOpCreate(rondeRedOp_t* op, rondeReduceFunction_t
 RONDE_API rondeResult_t rondeRedOpDestroy(rondeRedOp_t op, rondeComm_t comm);
 
 /* ---- Messages between two ranks --------------------------------------------------------------------------------- */
+
+/* What two ranks tell each other, without the rest. */
 
 /* Sends count elements to rank peer, which must receive as many bytes with a call of its own; messages between two ranks are
  * matched by their order. A send has ended when its message has arrived, whatever its size; so two ranks that both send first
