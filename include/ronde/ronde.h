@@ -491,8 +491,8 @@ typedef enum {
   rondeMaxCommMemStat = 0x7fffffff
 } rondeCommMemStat_t;
 
-/* Writes one of them. Call it between operations. Memory of peers that this rank has mapped is theirs; what a
- * communicator has beyond this (lists, its place in the black box, connections) is not counted.
+/* Writes one number of rondeCommMemStat_t. Call it between operations. Memory of peers that this rank has mapped is
+ * theirs; what a communicator has beyond this (lists, its place in the black box, connections) is not counted.
  * rondeInvalidArgument: NULL, no such number. */
 RONDE_API rondeResult_t rondeCommMemStats(rondeComm_t comm, rondeCommMemStat_t stat, uint64_t* value);
 
@@ -523,7 +523,7 @@ RONDE_API rondeResult_t rondeStreamDestroy(rondeStream_t stream);
 
 /* ---- Events and host functions ---------------------------------------------------------------------------------- */
 
-/* Order between streams, and between a stream and the program. What is said above of stream NULL holds here, too. */
+/* Order between streams, and between a stream and the program. What Streams says of stream NULL holds here, too. */
 
 /* A moment in a stream, for which other streams and threads can wait. Opaque. Any thread, several at a time. */
 typedef struct rondeEvent* rondeEvent_t;
