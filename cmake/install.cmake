@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS ronde EXPORT ronde_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES include/ronde/ronde.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ronde)
+install(FILES include/ronde/ronde.h include/ronde/ronde.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ronde)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # Manual pages, where there is a Python to write them from the header.

@@ -1,4 +1,4 @@
-/* One of three ranks cannot go on and says so; the others, who wait for it, make a communicator of those that are left. */
+/* One of three ranks cannot go on and says so; the others, who wait for it, make a communicator without it. */
 #include <pthread.h>
 #include <ronde/ronde.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The generator of the manual: how it reads a header, that it refuses what has no text, and that its pages are well formed."""
+"""The generator of the manual: how it reads a header, that it refuses what has no text, that its pages are sound."""
 import pathlib
 import shutil
 import subprocess
@@ -93,8 +93,8 @@ class Reading(unittest.TestCase):
 
     def test_a_list_of_errors_becomes_rows(self):
         results = {"rondeSystemError": "refused", "rondeTimedOut": "too late", "rondeMismatch": "differs"}
-        comment = read_comment("Sends.\nErrors: rondeSystemError (no port, or (far) away), those of others: rondeTimedOut, "
-                               "rondeMismatch; rondeSystemError: a, b. It is gone then.", results)
+        comment = read_comment("Sends.\nErrors: rondeSystemError (no port, or (far) away), those of others: "
+                               "rondeTimedOut, rondeMismatch; rondeSystemError: a, b. It is gone then.", results)
         self.assertEqual(comment.errors, [("rondeSystemError", "no port, or (far) away"), ("", "those of others:"),
                                           ("rondeTimedOut", "too late"), ("rondeMismatch", "differs"),
                                           ("rondeSystemError", "a, b")])
@@ -148,6 +148,8 @@ class Building(unittest.TestCase):
     def test_refused(self):
         without_text = HEADER.replace("/* Gives it back. rondeSystemError: it was not ours. NULL is allowed. */\n", "")
         self.expect_refused(without_text, "rondeMemFree has no comment")
+        only_errors = HEADER.replace("Gives it back. ", "").replace(" NULL is allowed.", "")
+        self.expect_refused(only_errors, "but not what it does")
         self.expect_refused(HEADER.replace("/* Room for buffers. */\n", ""), '"Memory" does not say what it is for')
         self.expect_refused(HEADER, "examples/manual/memory.c is missing", examples=("results",))
         self.expect_refused(HEADER.replace(" *  5. Five.\n", ""), "there is no convention 5")

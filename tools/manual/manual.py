@@ -79,6 +79,10 @@ def page_of(section, header, root):
     if not (root / example).is_file():
         raise HeaderError(f'the page of "{section.title}" has no example: {example} is missing')
     entries = [Entry(block, read_comment(block.comment, header.results)) for block in section.blocks]
+    for entry in entries:
+        if entry.block.functions and not entry.comment.summary:
+            raise HeaderError(f"{HEADER}:{entry.block.line}: the comment of {entry.block.functions[0]} says which "
+                              "errors it has, but not what it does")
     return Page(section.title, name, read_comment(section.comment, header.results), entries,
                 {number: header.conventions[number] for number in numbers}, example, (root / example).read_text())
 

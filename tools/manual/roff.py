@@ -2,12 +2,14 @@
 from manual import inline, opening_of, parameters_of, sentence_of
 
 LAYOUT = ".nh\n.ad l\n"  # names are not cut, lines are not stretched
+ESCAPES = (("\\", "\\e"), ("-", "\\-"), ("`", "\\(ga"), ("'", "\\(aq"), ("^", "\\(ha"), ("~", "\\(ti"))
 
 
 def escaped(text):
     """Text of a line: a dot or quote at its begin would be a request."""
-    text = text.replace("\\", "\\e").replace("-", "\\-").replace("`", "\\(ga").replace("'", "\\(aq").replace("^", "\\(ha")
-    return text.replace("~", "\\(ti")
+    for character, written in ESCAPES:
+        text = text.replace(character, written)
+    return text
 
 
 def line(text):
