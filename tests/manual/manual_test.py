@@ -167,9 +167,9 @@ class TheTree(unittest.TestCase):
                 if entry.block.functions:
                     self.assertTrue(entry.comment.summary, entry.block.functions)
 
-    def test_manual_pages_are_sound(self):
-        if shutil.which("groff") is None:
-            self.skipTest("groff is not installed")
+
+class ManualPages(unittest.TestCase):
+    def test_groff_has_nothing_to_say(self):
         with tempfile.TemporaryDirectory(prefix="ronde-manual-") as folder:
             for name, content in roff.files(read_manual()).items():
                 if content.startswith(".so "):
@@ -183,4 +183,7 @@ class TheTree(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    if "ManualPages" in sys.argv and shutil.which("groff") is None:
+        print("skipped: groff is not installed")
+        sys.exit(77)
     unittest.main()
