@@ -25,6 +25,7 @@ HEADER = """/* Ronde: a header. The contract.
  *     two lines.
  *  4. Four.
  *  5. Five.
+ *  12. Of all.
  */
 #define RONDE_MAJOR 1
 #define RONDE_MINOR 2
@@ -102,9 +103,10 @@ class Reading(unittest.TestCase):
         self.assertEqual(comment.parts, ["Sends."])
 
     def test_a_sentence_that_begins_with_a_result_becomes_a_row(self):
-        comment = read_comment("Asks. rondeTimedOut, and nothing is freed: too late. NULL is allowed.",
-                               {"rondeTimedOut": ""})
-        self.assertEqual(comment.errors, [("rondeTimedOut", "too late, and nothing is freed")])
+        comment = read_comment("Asks. rondeTimedOut, and nothing is freed: too late. rondeMismatch, too: differs. NULL "
+                               "is allowed.", {"rondeTimedOut": "", "rondeMismatch": ""})
+        self.assertEqual(comment.errors, [("rondeTimedOut", "too late, and nothing is freed"),
+                                          ("rondeMismatch", "differs")])
         self.assertEqual(comment.parts, ["Asks. NULL is allowed."])
 
     def test_code_in_sentences(self):
@@ -128,6 +130,7 @@ class Building(unittest.TestCase):
         self.assertIn("| `rondeSystemError` | no memory |", page)
         self.assertIn("int main(void) { return 0; }", page)
         self.assertIn("- **4.** Four.", page)
+        self.assertIn("- **12.** Of all.", page)
         self.assertIn("[`rondeMemFree`](memory.md#rondememfree) | Gives it back |", tree.page("README.md"))
         self.assertEqual(tree.build("--check"), (0, ""))
 

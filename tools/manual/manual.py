@@ -10,7 +10,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADER = "include/ronde/ronde.h"
 EXAMPLES = "examples/manual"
 
-# Of sections: the file name where it is not the title, and the conventions of the header that concern it.
+# Of sections: the file name where it is not the title, and the conventions of the header that concern it. A convention
+# that stands with none of them concerns all.
 FILE_NAMES = {"Reductions of the program's own": "reductions", "Messages between two ranks": "messages",
               "Events and host functions": "events", "Communicators from others": "split-and-grow"}
 CONVENTIONS = {
@@ -30,6 +31,7 @@ CONVENTIONS = {
     "Messages between two ranks": (4, 5, 6, 7),
 }
 OTHER_CONVENTIONS = (2, 4, 5)  # of a section that is not listed yet
+LISTED_CONVENTIONS = {number for numbers in CONVENTIONS.values() for number in numbers}
 
 # Parameters that are also words of the language, and stand as such in sentences.
 ORDINARY_WORDS = set("""capacity color commutative count device devices event flags function id ids key level number op
@@ -83,6 +85,7 @@ def page_of(section, header, root):
         if entry.block.functions and not entry.comment.summary:
             raise HeaderError(f"{HEADER}:{entry.block.line}: the comment of {entry.block.functions[0]} says which "
                               "errors it has, but not what it does")
+    numbers = sorted({*numbers, *(header.conventions.keys() - LISTED_CONVENTIONS)})
     return Page(section.title, name, read_comment(section.comment, header.results), entries,
                 {number: header.conventions[number] for number in numbers}, example, (root / example).read_text())
 

@@ -133,7 +133,8 @@ def row_of_sentence(sentence, results):
     if match is None or match.group(1) not in results:
         return None
     when = match.group(3).removesuffix(".")
-    return match.group(1), f"{when}{match.group(2)}" if match.group(2) else when
+    consequence = match.group(2) or ""
+    return match.group(1), when + consequence if consequence.startswith(", and ") else when
 
 
 def read_comment(text, results):
