@@ -8,6 +8,7 @@
 
 namespace perf {
 
+// In the order of their numbers.
 const std::vector<TypeInfo>& all_types() {
   static const std::vector<TypeInfo> types = {
       {rondeInt8, "int8", 1, Kind::kSigned, 0, 0, 0, 0},
@@ -33,10 +34,8 @@ const std::vector<OpInfo>& all_ops() {
 }
 
 const TypeInfo& type_info(rondeDataType_t type) {
-  for (const TypeInfo& info : all_types()) {
-    if (info.type == type) return info;
-  }
-  return all_types().front();
+  const auto place = static_cast<std::size_t>(type);
+  return place < all_types().size() ? all_types()[place] : all_types().front();
 }
 
 const char* op_name(rondeRedOp_t op) {

@@ -101,7 +101,7 @@ class Communicator {
     Status status;
     Waiter waiter;
   };
-  // Takes the next place in the sequence. The one before must have ended.
+  // Takes the next place in the sequence. The one before must have ended. args stay with the caller until the task is gone.
   Started start(const OperationArgs& args);
 
   // Says goodbye; further operations are refused. Safe to call twice.

@@ -16,7 +16,10 @@ TEST_CASE("names") {
   CHECK(perf::op_from_name("avg") == rondeAvg);
   CHECK_FALSE(perf::type_from_name("floot").has_value());
   CHECK_FALSE(perf::op_from_name("").has_value());
-  CHECK(perf::all_types().size() == rondeNumTypes);
+  REQUIRE(perf::all_types().size() == rondeNumTypes);
+  for (int type = 0; type < rondeNumTypes; ++type) {
+    CHECK(type_info(static_cast<rondeDataType_t>(type)).type == type);
+  }
   CHECK(perf::all_ops().size() == rondeNumOps);
 }
 
