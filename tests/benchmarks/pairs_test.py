@@ -4,7 +4,7 @@
     pairs_test.py BIN_FOLDER TRACES [ROUNDS]
 
 Without ROUNDS: one pair of each comparison, which only has to work. With it the medians of the ratios are held below
-the limits. They are of pairs, so that other work on the machine meets both sides; still one good run of three is enough.
+the limits. They are of pairs, so that other work on the machine meets both sides; still one good run of three will do.
 """
 import os
 import sys

@@ -1,5 +1,5 @@
-// Three communicators of the same four ranks, which are threads, with all kinds of operations mixed: blocking, on streams
-// that wait for each other, in groups over several communicators. Random, but the same on all ranks.
+// Three communicators of the same four ranks, which are threads, with all kinds of operations mixed: blocking, on
+// streams that wait for each other, in groups over several communicators. Random, but the same on all ranks.
 //
 // The thread sanitizer sees here what threads of one process do to each other. TEST_MIXED_SEEDS: how many runs.
 #include "cases/support/mixed.h"

@@ -1,12 +1,12 @@
-/* A rank of a job that shrinks when one dies, and grows back with a new process; regrow_test.py starts it and kills. The
- * ranks stand in a grid: each of its rows and columns is a communicator, too, made anew in each round.
+/* A rank of a job that shrinks when one dies, and grows back with a new process; regrow_test.py starts it and kills.
+ * The ranks stand in a grid: each of its rows and columns is a communicator, too, made anew in each round.
  *
  * usage: regrow FOLDER ROUNDS               a rank of the first communicator, from the environment
  *        regrow FOLDER ROUNDS NRANKS ROUND  joins, in that round, as the last of NRANKS, with the id of FOLDER/ROUND
  *
  * Each round begins with a death, which it hears of in reductions over all, its row or its column. Then the first rank
- * that is left leaves an id in FOLDER/ROUND. Prints "ROUND RANK NRANKS" when all are there again and have reduced in all
- * three; round 0 is the first communicator. Exit code 1: something went wrong; 3: wrong data. */
+ * that is left leaves an id in FOLDER/ROUND. Prints "ROUND RANK NRANKS" when all are there again and have reduced in
+ * all three; round 0 is the first communicator. Exit code 1: something went wrong; 3: wrong data. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ronde/ronde.h>

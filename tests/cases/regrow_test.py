@@ -3,9 +3,9 @@
 
     regrow_test.py REGROW MOST_GROWTH_KIB [ROUNDS [NRANKS [TRANSPORT]]]    default: 6 rounds, 8 ranks, auto and tcp
 
-Processes over shared memory and TCP, whose communicator is split into rows and columns in each round. In each round one
-rank is killed; all others shrink, and grow by a new process. Results are right in each communicator, and no rank has more
-open files, threads and memory (by more than MOST_GROWTH_KIB) at the end than two rounds after it has joined.
+Processes over shared memory and TCP, whose communicator is split into rows and columns in each round. In each round
+one rank is killed; all others shrink, and grow by a new process. Results are right in each communicator, and no rank
+has more open files, threads and memory (by more than MOST_GROWTH_KIB) at the end than two rounds after it has joined.
 """
 import os
 import signal
@@ -51,7 +51,8 @@ class Rank:
 
     def check_uses(self, most_growth_kib):
         names = ("open files", "threads", "resident KiB")
-        for name, before, after, more in zip(names, self.used[0], self.used[-1], (KEPT_BLACK_BOXES, 0, most_growth_kib)):
+        most_more = (KEPT_BLACK_BOXES, 0, most_growth_kib)
+        for name, before, after, more in zip(names, self.used[0], self.used[-1], most_more):
             assert after <= before + more, (f"{name} of rank {self.number[0]}: {before} in round {self.settled_in}, "
                                             f"{after} {len(self.used) - 1} rounds later; all: {self.used}")
 
@@ -101,8 +102,8 @@ def play(program, most_growth_kib, transport, rounds, nranks, folder):
         for rank in measured:
             rank.check_uses(most_growth_kib)
         print(f"{transport}: {rounds} rounds of {nranks} ranks, {(time.monotonic() - begun) / rounds:.2f} s each; "
-              f"{len(measured)} ranks measured; files, threads, KiB of the first: {ranks[0].used[0]}, {ranks[0].used[-1]}",
-              flush=True)
+              f"{len(measured)} ranks measured; files, threads, KiB of the first: {ranks[0].used[0]}, "
+              f"{ranks[0].used[-1]}", flush=True)
     finally:
         jobs.kill_all([rank.process for rank in everybody])
         for file in files:

@@ -2,9 +2,10 @@
 //
 // usage: hashes REPEATS
 //
-// For each type and reduction the same inputs go through all-reduce, reduce and reduce-scatter; in one call, in several,
-// and in a group of several; REPEATS times. Each rank prints a line for each type and reduction: "TYPE REDUCTION HASH...",
-// with all hashes that it has seen, each once. If results are reproducible there is one, the same on all ranks.
+// For each type and reduction the same inputs go through all-reduce, reduce and reduce-scatter; in one call, in
+// several, and in a group of several; REPEATS times. Each rank prints a line for each type and reduction, "TYPE
+// REDUCTION HASH...", with all hashes that it has seen, each once. If results are reproducible there is one, the same
+// on all ranks.
 #include <ronde/ronde.h>
 
 #include <algorithm>

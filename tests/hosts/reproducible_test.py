@@ -4,9 +4,9 @@
     reproducible_test.py HASHES RONDERUN [REPEATS]     default: 2
 
 HASHES (hashes.cc) makes the same reductions by all-reduce, reduce and reduce-scatter, in one call, in several and in
-groups, again and again. Here that is done by each algorithm and transport with four ranks on one host, with 2 + 2 and 3 + 1
-on two hosts: there must be one hash for each type and reduction. Without the setting there are several, else this would
-prove nothing.
+groups, again and again. Here that is done by each algorithm and transport with four ranks on one host, with 2 + 2 and
+3 + 1 on two hosts: there must be one hash for each type and reduction. Without the setting there are several, else this
+would prove nothing.
 """
 import sys
 
