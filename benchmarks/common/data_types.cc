@@ -29,7 +29,9 @@ const std::vector<TypeInfo>& all_types() {
 
 const std::vector<OpInfo>& all_ops() {
   static const std::vector<OpInfo> ops = {
-      {rondeSum, "sum"}, {rondeProd, "prod"}, {rondeMax, "max"}, {rondeMin, "min"}, {rondeAvg, "avg"}};
+      {rondeSum, "sum"},           {rondeProd, "prod"},       {rondeMax, "max"},
+      {rondeMin, "min"},           {rondeAvg, "avg"},         {kMulSum, "mulsum"},
+      {rondeBitAnd, "band", true}, {rondeBitOr, "bor", true}, {rondeBitXor, "bxor", true}};
   return ops;
 }
 
@@ -43,6 +45,13 @@ const char* op_name(rondeRedOp_t op) {
     if (info.op == op) return info.name;
   }
   return "none";
+}
+
+bool fits(rondeRedOp_t op, rondeDataType_t type) {
+  for (const OpInfo& info : all_ops()) {
+    if (info.op == op) return !info.integers_only || type_info(type).kind != Kind::kFloat;
+  }
+  return true;
 }
 
 std::optional<rondeDataType_t> type_from_name(std::string_view name) {

@@ -656,7 +656,7 @@ typedef enum {
 /* Makes a reduction for this communicator: the sum of the inputs, each multiplied before by the scalar of the rank that gives
  * it, an element of datatype. Ranks may have different scalars; each makes its own. For operations on that datatype only.
  * Integers are multiplied modulo 2^bits, 8- and 16-bit floats in float32; where other ranks read the product it is rounded to
- * datatype first.
+ * datatype first (with RONDE_REPRODUCIBLE=1 everywhere).
  * Errors: rondeInvalidArgument (NULL, no such type or residence, a scalar in device memory). */
 RONDE_API rondeResult_t rondeRedOpCreatePreMulSum(rondeRedOp_t* op, const void* scalar, rondeDataType_t datatype,
                                                   rondeScalarResidence_t residence, rondeComm_t comm);
