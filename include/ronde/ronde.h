@@ -12,8 +12,9 @@
  *     rondeCommGetFailedRanks and rondeGetLastError, which any thread may call at any moment before the communicator is
  *     destroyed.
  *  5. Buffer life: with stream NULL a call returns when its result is complete and both buffers are the caller's again.
- *     With a stream, and inside a group, both buffers belong to the library until the stream is synchronized, or until
- *     rondeGroupEnd has returned for calls with stream NULL. The send buffer is never written.
+ *     With a stream, and inside a group, both buffers belong to the library until the stream is synchronized (or an
+ *     event behind the call is reached, or a host function behind it is called), or until rondeGroupEnd has returned
+ *     for calls with stream NULL. So it is with calls that fail, too. The send buffer is never written.
  *  6. A wrong argument seen by one rank alone makes that call return at once without effect: the other ranks wait, and
  *     a right call takes its place. After an error that concerns all ranks (100 and above, rondeRemoteError) every
  *     later call on that communicator returns the same error; abort it, or destroy it, and make a new one.
