@@ -1,5 +1,7 @@
 /* Errors that concern all ranks, met by every operation while it waits, and by every later call. */
 #define _POSIX_C_SOURCE 200809L
+#include <stdatomic.h>
+
 #include "api/c/calls.h"
 #include "api/c/observe.h"
 #include "api/c/parts.h"
@@ -16,6 +18,7 @@ typedef struct {
   const Call* call; /* NULL: an all-reduce, whose result `by` returns */
   const char* by;
   rondeComm_t comms[2];
+  atomic_int called; /* rank 0 has called what it can call without waiting */
 } Wait;
 
 static rondeResult_t all_reduce(rondeComm_t comm, rondeStream_t stream) {
@@ -40,7 +43,7 @@ static void says_why(Cause cause, const char* operation) {
 }
 
 /* A stream's function, the end of a group, or finalize: they tell how an all-reduce on a stream has ended. */
-static void wait_by(const Wait* wait) {
+static void wait_by(Wait* wait) {
   const rondeResult_t result = kResults[wait->cause];
   const char* by = wait->by;
   rondeStream_t stream = NULL;
@@ -49,9 +52,11 @@ static void wait_by(const Wait* wait) {
   if (strcmp(by, "rondeGroupEnd") == 0) {
     MEET(rondeSuccess, rondeGroupStart, ());
     NEED(all_reduce(wait->comms[0], NULL) == rondeSuccess);
+    wait->called = 1;
     got = rondeGroupEnd();
   } else {
     NEED(all_reduce(wait->comms[0], stream) == rondeSuccess);
+    wait->called = 1;
     if (strcmp(by, "rondeStreamSynchronize") == 0) got = rondeStreamSynchronize(stream);
     if (strcmp(by, "rondeStreamQuery") == 0) got = query(stream);
     if (strcmp(by, "rondeCommFinalize") == 0) got = rondeCommFinalize(wait->comms[0]);
@@ -84,7 +89,7 @@ static const char* operation_of(const char* function) {
 }
 
 static void* rank_0(void* user) {
-  const Wait* wait = user;
+  Wait* wait = user;
   const rondeResult_t result = kResults[wait->cause];
   if (wait->call == NULL) {
     wait_by(wait);
@@ -92,6 +97,7 @@ static void* rank_0(void* user) {
     Inputs in;
     prepare_inputs(&in);
     in.comm = wait->comms[0];
+    wait->called = 1;
     const rondeResult_t got = wait->call->call(&in);
     observe(__FILE__, __LINE__, wait->call->function, result, got, NULL);
     says_why(wait->cause, operation_of(wait->call->function));
@@ -118,7 +124,8 @@ static void call_other(const Wait* wait) {
 
 static void* rank_1(void* user) {
   Wait* wait = user;
-  if (wait->cause != kStaysAway) sleep_ms(20); /* rank 0 is in the middle of it, mostly */
+  while (wait->cause != kStaysAway && !wait->called) sleep_ms(1);
+  sleep_ms(20); /* by now rank 0 is in the middle of it, mostly */
   switch (wait->cause) {
     case kAbortsHere: MEET(rondeSuccess, rondeCommAbort, (wait->comms[0])); break;
     case kAborts: MEET(rondeSuccess, rondeCommAbort, (wait->comms[1])); break;
@@ -139,9 +146,9 @@ static void all_wait(Cause cause) {
   pthread_t threads[kMost][2];
   int number = 0;
   for (int i = 0; i < kNumberOfCalls; ++i) {
-    if (kCalls[i].kind & kWaits) waits[number++] = (Wait){cause, &kCalls[i], NULL, {NULL, NULL}};
+    if (kCalls[i].kind & kWaits) waits[number++] = (Wait){cause, &kCalls[i], NULL, {NULL, NULL}, 0};
   }
-  for (int i = 0; i < 5; ++i) waits[number++] = (Wait){cause, NULL, kBy[i], {NULL, NULL}};
+  for (int i = 0; i < 5; ++i) waits[number++] = (Wait){cause, NULL, kBy[i], {NULL, NULL}, 0};
   for (int i = 0; i < number; ++i) MEET(rondeSuccess, rondeCommInitAll, (waits[i].comms, 2, NULL));
   for (int i = 0; i < number; ++i) {
     threads[i][0] = start_thread(rank_0, &waits[i]);

@@ -126,6 +126,7 @@ void part_no_threads(void) {
   MEET(rondeSuccess, rondeStreamCreate, (&in.stream));
   MEET(rondeSuccess, rondeEventCreate, (&in.event));
   in.comm = comms[0];
+  look_for_no_leaks(); /* it would need a thread */
   if (!forbid_new_threads()) observe_nothing(rondeSystemError, "the number of threads cannot be limited");
   test_streams(&in);
   test_non_blocking(&in);

@@ -38,5 +38,8 @@ void wait_for_end_of_input(void);
 int forbid_new_files(void);
 void allow_files(int number);
 
+/* The address sanitizer is not to look for leaks as this process ends. */
+void look_for_no_leaks(void);
+
 /* The process becomes a user who may have no further thread; 0 if that cannot be. */
 int forbid_new_threads(void);

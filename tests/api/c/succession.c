@@ -91,10 +91,18 @@ static void test_waits_in_vain(void) {
   destroy_all(comms, kRanks);
 
   make_all(comms, kRanks);
+  rondeComm_t background = NULL;
+  config.blocking = 0;
+  config.initTimeoutSeconds = RONDE_CONFIG_UNDEF_INT;
+  MEET(rondeInProgress, rondeCommShrink, (comms[0], NULL, 0, &background, &config, RONDE_SHRINK_DEFAULT));
+  MEET_UNTOUCHED(rondeInvalidUsage, rondeCommShrink, (comms[0], NULL, 0, &next, NULL, RONDE_SHRINK_DEFAULT), next);
+  MEET(rondeSuccess, rondeCommDestroy, (background));
+  destroy_all(comms, kRanks);
+
+  make_all(comms, kRanks);
   Shrink waits = {comms[0], NULL, NULL, rondeAborted, "abort"};
   pthread_t thread = start_thread(shrink, &waits);
-  sleep_ms(50);
-  MEET_UNTOUCHED(rondeInvalidUsage, rondeCommShrink, (comms[0], NULL, 0, &next, NULL, RONDE_SHRINK_DEFAULT), next);
+  sleep_ms(200);
   MEET(rondeSuccess, rondeCommAbort, (comms[0]));
   join_thread(thread);
   MEET_UNTOUCHED(rondeRemoteError, rondeCommShrink, (comms[1], NULL, 0, &next, NULL, RONDE_SHRINK_DEFAULT), next);
