@@ -97,10 +97,12 @@ static void* rank_0(void* user) {
     Inputs in;
     prepare_inputs(&in);
     in.comm = wait->comms[0];
+    rondeComm_t const no_child = in.out.comms[0];
     wait->called = 1;
     const rondeResult_t got = wait->call->call(&in);
     observe(__FILE__, __LINE__, wait->call->function, result, got, NULL);
     says_why(wait->cause, operation_of(wait->call->function));
+    NEED(in.out.comms[0] == no_child);
   }
   later_calls(wait);
   return NULL;
