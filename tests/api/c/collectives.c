@@ -98,7 +98,7 @@ static void test_arguments(rondeComm_t comm) {
   REFUSED(rondeAllReduce, (from, NULL, 4, type, rondeSum, comm, NULL));
   REFUSED(rondeAllReduce, (to, inside, 4, type, rondeSum, comm, NULL));
   REFUSED(rondeReduceScatter, (to, inside, 4, type, rondeSum, comm, NULL));
-  REFUSED(rondeReduceScatter, (from, to, 4, type, (rondeRedOp_t)-1, comm, NULL));
+  REFUSED(rondeReduceScatter, (from, to, 4, type, (rondeRedOp_t)0x7ffffffe, comm, NULL));
   REFUSED(rondeReduceScatterV, (from, to, NULL, NULL, type, rondeSum, comm, NULL));
   REFUSED(rondeReduceScatterV, (from, to, much, NULL, type, rondeSum, comm, NULL));
   REFUSED(rondeReduceScatterV, (from, to, counts, NULL, type, (rondeRedOp_t)5, comm, NULL));

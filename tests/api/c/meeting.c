@@ -15,7 +15,7 @@ static void test_version_and_texts(void) {
   NEED(version == RONDE_VERSION_CODE);
   MEET(rondeInvalidArgument, rondeGetVersion, (NULL));
   NEED(strcmp(USE(rondeGetErrorString)(rondeSuccess), "success") == 0);
-  for (int result = -1; result < 200; ++result) {
+  for (int result = 0; result < 200; ++result) {
     const char* text = rondeGetErrorString((rondeResult_t)result);
     const int known = strcmp(name_of_result((rondeResult_t)result), "no result") != 0;
     NEED(text != NULL && (strcmp(text, "unknown result") == 0) != known);
@@ -30,7 +30,7 @@ static void test_log(void) {
   int messages = 0;
   rondeComm_t comm = NULL;
   MEET(rondeInvalidArgument, rondeSetLogLevel, ((rondeLogLevel_t)9));
-  MEET(rondeInvalidArgument, rondeSetLogLevel, ((rondeLogLevel_t)-1));
+  MEET(rondeInvalidArgument, rondeSetLogLevel, ((rondeLogLevel_t)0x7ffffffe));
   MEET(rondeSuccess, rondeSetLogCallback, (count_message, &messages));
   MEET(rondeSuccess, rondeSetLogLevel, (rondeLogTrace));
   MEET(rondeSuccess, rondeCommInitAll, (&comm, 1, NULL));
