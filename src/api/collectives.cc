@@ -30,7 +30,7 @@ rondeResult_t collective(const char* function, OperationArgs args, rondeComm_t c
       RONDE_TRY(check_ready(comm, function));
       return start(function, args, comm, stream);
     };
-    return remembered_by_group(run());
+    return remembered_by_group(said_by(function, run()));
   });
 }
 
@@ -47,7 +47,7 @@ rondeResult_t uneven_collective(const char* function, OperationArgs args, rondeC
       args.blocks = std::move(blocks);
       return start(function, args, comm, stream);
     };
-    return remembered_by_group(run());
+    return remembered_by_group(said_by(function, run()));
   });
 }
 

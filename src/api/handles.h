@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/communicator.h"
@@ -78,6 +79,13 @@ rondeResult_t guarded(Body body) noexcept {
   } catch (...) {
     return remember_plain(rondeInternalError, "an exception of the standard library; a fault of Ronde");
   }
+}
+
+// The same error with the function's name before its text, if it is one of this call alone whose text does not begin with
+// a function's name.
+Status with_name(const char* function, const Status& status);
+inline Status said_by(const char* function, Status status) {
+  return status.ok() ? std::move(status) : with_name(function, status);
 }
 
 // rondeInvalidUsage in a process that was forked from one that used the library.
