@@ -12,8 +12,9 @@
  *     rondeCommGetFailedRanks and rondeGetLastError, which any thread may call at any moment before the communicator is
  *     destroyed.
  *  5. Buffer life: with stream NULL a call returns when its result is complete and both buffers are the caller's again.
- *     With a stream, and inside a group, both buffers belong to the library until the stream is synchronized, or until
- *     rondeGroupEnd has returned for calls with stream NULL. The send buffer is never written.
+ *     With a stream, and inside a group, both buffers belong to the library until the stream is synchronized (or an
+ *     event behind the call is reached, or a host function behind it is called), or until rondeGroupEnd has returned
+ *     for calls with stream NULL. So it is with calls that fail, too. The send buffer is never written.
  *  6. A wrong argument seen by one rank alone makes that call return at once without effect: the other ranks wait, and
  *     a right call takes its place. After an error that concerns all ranks (100 and above, rondeRemoteError) every
  *     later call on that communicator returns the same error; abort it, or destroy it, and make a new one.
@@ -24,6 +25,10 @@
  *     fork before the first call, or exec. (Children of vfork, posix_spawn or a bare clone must exec.)
  * 10. The first call that needs them raises the process's soft limit of open files to the hard one (65,536 at
  *     most).
+ * 11. Errors that are not repeated with each function: rondeInvalidArgument where a handle, or a pointer to what is
+ *     read or written, is NULL or none, unless NULL is allowed; rondeInProgress, or the error of its start, for a
+ *     communicator that is not ready (see rondeCommInitRankConfig); rondeInvalidUsage in a forked child (9);
+ *     rondeSystemError where memory is at an end.
  */
 #ifndef RONDE_RONDE_H_
 #define RONDE_RONDE_H_
@@ -295,8 +300,10 @@ typedef struct {
  * makes several ranks puts the calls between rondeGroupStart and rondeGroupEnd, which makes all of them and writes
  * each *comm, or none.
  * Errors: rondeInvalidArgument (a rank outside 0..nranks-1, a NULL, an id that is none, a config that was not
- * initialized), rondeInvalidUsage (a rank taken twice, different nranks, a setting), rondePeerUnreachable,
- * rondeTimedOut (the text names the missing ranks), rondeSystemError. */
+ * initialized), rondeInvalidUsage (a rank taken twice, different nranks, a setting), rondePeerUnreachable (nobody
+ * answers where the id says, or a host has fallen silent), rondePeerLost (the process of another rank has ended),
+ * rondeRemoteError (another rank has given up, or cannot go on), rondeTimedOut (the text names the missing ranks),
+ * rondeSystemError. */
 RONDE_API rondeResult_t rondeCommInitRank(rondeComm_t* comm, int nranks, rondeUniqueId id, int rank);
 
 /* rondeCommInitRank with settings; config NULL means all defaults.
@@ -319,12 +326,14 @@ RONDE_API rondeResult_t rondeCommInitRankScalable(rondeComm_t* newcomm, int nran
 
 /* Makes all nranks ranks of one communicator in this process: comms has room for nranks. devices is NULL or an array of
  * nranks times RONDE_DEVICE_HOST. All or none are made. One thread that drives several of them puts each collective in
- * a group. */
+ * a group.
+ * Errors: rondeInvalidArgument (nranks, a device), rondeInvalidUsage (a setting), rondeSystemError (no thread). */
 RONDE_API rondeResult_t rondeCommInitAll(rondeComm_t* comms, int nranks, const int* devices);
 
 /* Waits until every operation of this communicator has ended on this rank, and says goodbye to the other ranks (which
  * takes at most 1 s where one of them does not answer): after it only destroy, abort and questions are allowed.
- * Returns the first error that the communicator met. */
+ * Returns the first error that the communicator met. rondeInvalidUsage: as rondeCommDestroy, or the caller is a host
+ * function for which it would wait. */
 RONDE_API rondeResult_t rondeCommFinalize(rondeComm_t comm);
 
 /* Says goodbye to the other ranks if that was not done, then frees everything. comm is invalid afterwards, unless that
@@ -425,7 +434,8 @@ RONDE_API rondeResult_t rondeCommDup(rondeComm_t comm, rondeComm_t* newcomm, ron
  * does. Called on one rank, whose process must live until rondeCommGrow has returned everywhere; hand the id to the
  * processes that join, by any means, and keep it as secret as any other. It is good for one rondeCommGrow, also one
  * that fails; a later id takes the place of one that was not used. Does not wait for other ranks.
- * Errors: rondeInvalidArgument (NULL), rondeSystemError (no port can be had), and what comm has met. */
+ * Errors: rondeInvalidArgument (NULL), rondeInvalidUsage (comm was finalized), rondeSystemError (no port can be had),
+ * and what comm has met. */
 RONDE_API rondeResult_t rondeCommGetUniqueId(rondeComm_t comm, rondeUniqueId* uniqueId);
 
 /* Makes a communicator of nranks ranks: those of comm, which keep their numbers, and further ones with the numbers from
@@ -468,7 +478,7 @@ typedef struct {
 } rondeTraffic_t;
 
 /* Fills at most capacity entries, one for each transport in use, and writes their number. Set size in every entry of
- * the array. Call it between operations. */
+ * the array. Call it between operations. rondeInvalidArgument: NULL, a negative capacity, a size that is not set. */
 RONDE_API rondeResult_t rondeCommGetTraffic(rondeComm_t comm, rondeTraffic_t* traffic, int capacity, int* number);
 
 /* What of memory a communicator takes on this rank. */
@@ -589,7 +599,9 @@ RONDE_API rondeResult_t rondeLaunchHostFunc(rondeStream_t stream, rondeHostFn_t 
  * functions are not recorded: they act at once, and are refused for a stream on which the group holds calls. Grouping
  * must be equal on all ranks. A wrong argument inside a group makes rondeGroupEnd return that error, and nothing of
  * the group is started. Communicators and streams that the open group names cannot be finalized or destroyed
- * (rondeInvalidUsage). */
+ * (rondeInvalidUsage).
+ * rondeGroupEnd returns the first error of its calls, each of which may be any that the call by itself returns.
+ * rondeInvalidUsage, too: this thread has no open group. */
 RONDE_API rondeResult_t rondeGroupStart(void);
 RONDE_API rondeResult_t rondeGroupEnd(void);
 
@@ -701,7 +713,7 @@ typedef enum {
 /* Makes a reduction for this communicator: the sum of the inputs, each multiplied before by the scalar of the rank that gives
  * it, an element of datatype. Ranks may have different scalars; each makes its own. For operations on that datatype only.
  * Integers are multiplied modulo 2^bits, 8- and 16-bit floats in float32; where other ranks read the product it is rounded to
- * datatype first.
+ * datatype first (with RONDE_REPRODUCIBLE=1 everywhere).
  * Errors: rondeInvalidArgument (NULL, no such type or residence, a scalar in device memory). */
 RONDE_API rondeResult_t rondeRedOpCreatePreMulSum(rondeRedOp_t* op, const void* scalar, rondeDataType_t datatype,
                                                   rondeScalarResidence_t residence, rondeComm_t comm);

@@ -14,12 +14,13 @@
 namespace ronde::api {
 namespace {
 
-Status init_rank(rondeComm_t* comm, int nranks, const rondeUniqueId& packed, int rank, const rondeConfig_t* config) {
-  RONDE_TRY(check_not_forked("rondeCommInitRank"));
-  RONDE_TRY(not_null(comm, "rondeCommInitRank", "comm"));
+Status init_rank(const char* function, rondeComm_t* comm, int nranks, const rondeUniqueId& packed, int rank,
+                 const rondeConfig_t* config) {
+  RONDE_TRY(check_not_forked(function));
+  RONDE_TRY(not_null(comm, function, "comm"));
   RONDE_TRY(check_rank(nranks, rank));
   RONDE_ASSIGN(const UniqueId id, UniqueId::unpack(packed));
-  RONDE_ASSIGN(const Settings settings, settings_with(config, "rondeCommInitRankConfig"));
+  RONDE_ASSIGN(const Settings settings, settings_with(config, function));
   warn_once_a_job(rank);
   const CommunicatorOptions options = make_options(settings, config, nranks, rank);
   return start(comm, config, nullptr, options,
@@ -28,17 +29,16 @@ Status init_rank(rondeComm_t* comm, int nranks, const rondeUniqueId& packed, int
                });
 }
 
-Status init_rank_scalable(rondeComm_t* comm, int nranks, int rank, int nids, const rondeUniqueId* ids,
-                          const rondeConfig_t* config) {
-  constexpr const char* kFunction = "rondeCommInitRankScalable";
-  RONDE_TRY(not_null(ids, kFunction, "ids"));
+Status init_rank_scalable(const char* function, rondeComm_t* comm, int nranks, int rank, int nids,
+                          const rondeUniqueId* ids, const rondeConfig_t* config) {
+  RONDE_TRY(not_null(ids, function, "ids"));
   if (nids < 1 || nids > nranks)
-    return {rondeInvalidArgument, fmt::format("{}: nids is {}: 1 to nranks ({}) are allowed", kFunction, nids, nranks)};
+    return {rondeInvalidArgument, fmt::format("{}: nids is {}: 1 to nranks ({}) are allowed", function, nids, nranks)};
   for (int i = 0; i < nids; ++i) {
     const Status read = UniqueId::unpack(ids[i]).status();
-    if (!read.ok()) return {read.code(), fmt::format("{}: ids[{}] is {}", kFunction, i, read.message())};
+    if (!read.ok()) return {read.code(), fmt::format("{}: ids[{}] is {}", function, i, read.message())};
   }
-  return init_rank(comm, nranks, ids[0], rank, config);
+  return init_rank(function, comm, nranks, ids[0], rank, config);
 }
 
 // All ranks of one process: no id, no sockets. One thread for each, as every one waits for the others.
@@ -70,6 +70,11 @@ Status init_all(rondeComm_t* comms, int nranks, const int* devices) {
   return make_together(inits);
 }
 
+template <typename Make>
+rondeResult_t making(const char* function, const Make& make) {
+  return guarded([&] { return remembered_by_group(said_by(function, make(function))); });
+}
+
 }  // namespace
 }  // namespace ronde::api
 
@@ -77,37 +82,40 @@ using ronde::Status;
 using ronde::api::check_comm;
 using ronde::api::check_ready;
 using ronde::api::guarded;
-using ronde::api::not_null;
+using ronde::api::making;
+using ronde::api::process;
+using ronde::api::said_by;
 
 // The id is a copy, on the stack: it must not stay there.
 rondeResult_t rondeCommInitRank(rondeComm_t* comm, int nranks, rondeUniqueId id, int rank) {
   const ronde::Wipe wipe(id.internal);
-  return rondeCommInitRankConfig(comm, nranks, id, rank, nullptr);
+  return making("rondeCommInitRank",
+                [&](const char* function) { return ronde::api::init_rank(function, comm, nranks, id, rank, nullptr); });
 }
 
 rondeResult_t rondeCommInitRankConfig(rondeComm_t* comm, int nranks, rondeUniqueId id, int rank,
                                       rondeConfig_t* config) {
   const ronde::Wipe wipe(id.internal);
-  return guarded(
-      [&] { return ronde::api::remembered_by_group(ronde::api::init_rank(comm, nranks, id, rank, config)); });
+  return making("rondeCommInitRankConfig",
+                [&](const char* function) { return ronde::api::init_rank(function, comm, nranks, id, rank, config); });
 }
 
 rondeResult_t rondeCommInitRankScalable(rondeComm_t* newcomm, int nranks, int myrank, int nids, rondeUniqueId* ids,
                                         rondeConfig_t* config) {
-  return guarded([&] {
-    return ronde::api::remembered_by_group(ronde::api::init_rank_scalable(newcomm, nranks, myrank, nids, ids, config));
+  return making("rondeCommInitRankScalable", [&](const char* function) {
+    return ronde::api::init_rank_scalable(function, newcomm, nranks, myrank, nids, ids, config);
   });
 }
 
 rondeResult_t rondeCommInitAll(rondeComm_t* comms, int nranks, const int* devices) {
-  return guarded([&] { return ronde::api::init_all(comms, nranks, devices); });
+  return guarded([&] { return said_by("rondeCommInitAll", ronde::api::init_all(comms, nranks, devices)); });
 }
 
 rondeResult_t rondeCommFinalize(rondeComm_t comm) {
   return guarded([&]() -> Status {
     RONDE_TRY(check_ready(comm, "rondeCommFinalize"));
     RONDE_TRY(ronde::api::check_not_in_group(*comm->communicator, "rondeCommFinalize"));
-    RONDE_TRY(ronde::api::process().worker().wait_for(*comm->communicator));
+    RONDE_TRY(said_by("rondeCommFinalize", process().worker().wait_for(*comm->communicator)));
     return comm->communicator->finalize();
   });
 }
@@ -118,7 +126,7 @@ rondeResult_t rondeCommDestroy(rondeComm_t comm) {
     RONDE_TRY(check_comm(comm, "rondeCommDestroy"));
     if (comm->ready().ok()) {
       RONDE_TRY(ronde::api::check_not_in_group(*comm->communicator, "rondeCommDestroy"));
-      RONDE_TRY(ronde::api::process().worker().wait_for(*comm->communicator));
+      RONDE_TRY(said_by("rondeCommDestroy", process().worker().wait_for(*comm->communicator)));
     }
     delete comm;
     return {};

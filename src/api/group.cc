@@ -109,10 +109,27 @@ OpenGroup& group_of_thread() {
   return group;
 }
 
+namespace {
+
+Status end_group() {
+  RONDE_TRY(check_not_forked("rondeGroupEnd"));
+  OpenGroup& group = group_of_thread();
+  if (!group.open()) return {rondeInvalidUsage, "rondeGroupEnd: no group was started in this thread"};
+  if (--group.depth > 0) return {};
+  const OpenGroup ended = std::exchange(group, OpenGroup());
+  RONDE_TRY(ended.first_error);
+  RONDE_ASSIGN(std::vector<GroupCall> calls, with_messages_together(ended.calls));
+  calls = with_small_ones_fused(std::move(calls));
+  RONDE_TRY(make_together(ended.inits));
+  if (calls.empty()) return {};
+  return run_group(calls, process().worker());
+}
+
+}  // namespace
+
 }  // namespace ronde::api
 
 using ronde::Status;
-using ronde::api::OpenGroup;
 
 rondeResult_t rondeGroupStart(void) {
   return ronde::api::guarded([]() -> Status {
@@ -123,17 +140,5 @@ rondeResult_t rondeGroupStart(void) {
 }
 
 rondeResult_t rondeGroupEnd(void) {
-  return ronde::api::guarded([]() -> Status {
-    RONDE_TRY(ronde::api::check_not_forked("rondeGroupEnd"));
-    OpenGroup& group = ronde::api::group_of_thread();
-    if (!group.open()) return {rondeInvalidUsage, "rondeGroupEnd: no group was started in this thread"};
-    if (--group.depth > 0) return {};
-    const OpenGroup ended = std::exchange(group, OpenGroup());
-    RONDE_TRY(ended.first_error);
-    RONDE_ASSIGN(std::vector<ronde::GroupCall> calls, ronde::with_messages_together(ended.calls));
-    calls = ronde::with_small_ones_fused(std::move(calls));
-    RONDE_TRY(ronde::api::make_together(ended.inits));
-    if (calls.empty()) return {};
-    return run_group(calls, ronde::api::process().worker());
-  });
+  return ronde::api::guarded([] { return ronde::api::said_by("rondeGroupEnd", ronde::api::end_group()); });
 }

@@ -83,11 +83,14 @@ Status get_unique_id(rondeComm_t comm, rondeUniqueId* id) {
 using ronde::api::guarded;
 
 rondeResult_t rondeCommGetUniqueId(rondeComm_t comm, rondeUniqueId* uniqueId) {
-  return guarded([&] { return ronde::api::get_unique_id(comm, uniqueId); });
+  return guarded(
+      [&] { return ronde::api::said_by("rondeCommGetUniqueId", ronde::api::get_unique_id(comm, uniqueId)); });
 }
 
 rondeResult_t rondeCommGrow(rondeComm_t comm, int nranks, const rondeUniqueId* uniqueId, int rank, rondeComm_t* newcomm,
                             rondeConfig_t* config) {
-  return guarded(
-      [&] { return ronde::api::remembered_by_group(ronde::api::grow(comm, nranks, uniqueId, rank, newcomm, config)); });
+  return guarded([&] {
+    return ronde::api::remembered_by_group(
+        ronde::api::said_by("rondeCommGrow", ronde::api::grow(comm, nranks, uniqueId, rank, newcomm, config)));
+  });
 }

@@ -56,6 +56,12 @@ rondeResult_t remember_plain(rondeResult_t code, std::string_view message) noexc
 
 const std::string& last_error_of_thread() { return thread_last_error; }
 
+Status with_name(const char* function, const Status& status) {
+  const bool of_all_ranks = status.code() >= rondePeerLost || status.code() == rondeRemoteError;
+  if (status.code() == rondeInProgress || of_all_ranks || status.message().starts_with("ronde")) return status;
+  return {status.code(), fmt::format("{}: {}", function, status.message())};
+}
+
 Status check_not_forked(const char* function) {
   if (!fork_guard::in_forked_child()) return {};
   return {rondeInvalidUsage,
@@ -64,8 +70,7 @@ Status check_not_forked(const char* function) {
                       function)};
 }
 
-Status not_null(const void* pointer, const char* function, const char* argument) {
-  if (pointer != nullptr) return {};
+Status null_argument(const char* function, const char* argument) {
   return {rondeInvalidArgument, fmt::format("{}: {} is NULL", function, argument)};
 }
 

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/communicator.h"
@@ -80,9 +81,19 @@ rondeResult_t guarded(Body body) noexcept {
   }
 }
 
+// The same error with the function's name before its text, if it is one of this call alone whose text does not begin with
+// a function's name.
+Status with_name(const char* function, const Status& status);
+inline Status said_by(const char* function, Status status) {
+  return status.ok() ? std::move(status) : with_name(function, status);
+}
+
 // rondeInvalidUsage in a process that was forked from one that used the library.
 Status check_not_forked(const char* function);
-Status not_null(const void* pointer, const char* function, const char* argument);
+Status null_argument(const char* function, const char* argument);
+inline Status not_null(const void* pointer, const char* function, const char* argument) {
+  return pointer != nullptr ? Status() : null_argument(function, argument);
+}
 Status check_comm(rondeComm_t comm, const char* function);
 // The same, and the communicator is ready; rondeInProgress, or why its start has failed, if it is not.
 Status check_ready(rondeComm_t comm, const char* function);

@@ -13,6 +13,38 @@ using ronde::api::guarded;
 using ronde::api::not_null;
 using ronde::api::process;
 
+namespace {
+
+Status get_unique_id(rondeUniqueId* id) {
+  RONDE_TRY(ronde::api::check_not_forked("rondeGetUniqueId"));
+  RONDE_TRY(not_null(id, "rondeGetUniqueId", "id"));
+  RONDE_ASSIGN(const ronde::Settings settings, ronde::Settings::from_environment());
+  ronde::RendezvousOptions options = ronde::api::rendezvous_options(settings);
+  options.port = 0;  // RONDE_PORT is the job's first meeting point; the id tells where this one is
+  RONDE_ASSIGN(const ronde::UniqueId made, ronde::start_root(process().loop(), options));
+  made.pack_into(*id);
+  return {};
+}
+
+Status get_world(rondeWorld_t* world, rondeUniqueId* id) {
+  RONDE_TRY(ronde::api::check_not_forked("rondeGetWorldFromEnv"));
+  RONDE_TRY(not_null(world, "rondeGetWorldFromEnv", "world"));
+  RONDE_TRY(not_null(id, "rondeGetWorldFromEnv", "id"));
+  if (world->size < sizeof(rondeWorld_t))
+    return {rondeInvalidArgument, "rondeGetWorldFromEnv: set world->size = sizeof(rondeWorld_t) first"};
+  RONDE_ASSIGN(const ronde::Settings settings, ronde::Settings::from_environment());
+  RONDE_ASSIGN(const ronde::WorldAndId found,
+               ronde::world_from_environment(process().loop(), ronde::api::rendezvous_options(settings)));
+  world->nranks = found.world.nranks;
+  world->rank = found.world.rank;
+  world->local_rank = found.world.local_rank;
+  world->local_nranks = found.world.local_nranks;
+  found.id.pack_into(*id);
+  return {};
+}
+
+}  // namespace
+
 rondeResult_t rondeGetVersion(int* version) {
   return guarded([&]() -> Status {
     RONDE_TRY(not_null(version, "rondeGetVersion", "version"));
@@ -77,16 +109,7 @@ rondeResult_t rondeSetLogCallback(rondeLogCallback_t callback, void* user) {
 }
 
 rondeResult_t rondeGetUniqueId(rondeUniqueId* id) {
-  return guarded([&]() -> Status {
-    RONDE_TRY(ronde::api::check_not_forked("rondeGetUniqueId"));
-    RONDE_TRY(not_null(id, "rondeGetUniqueId", "id"));
-    RONDE_ASSIGN(const ronde::Settings settings, ronde::Settings::from_environment());
-    ronde::RendezvousOptions options = ronde::api::rendezvous_options(settings);
-    options.port = 0;  // RONDE_PORT is the job's first meeting point; the id tells where this one is
-    RONDE_ASSIGN(const ronde::UniqueId made, ronde::start_root(process().loop(), options));
-    made.pack_into(*id);
-    return {};
-  });
+  return guarded([&] { return ronde::api::said_by("rondeGetUniqueId", get_unique_id(id)); });
 }
 
 rondeResult_t rondeUniqueIdToText(const rondeUniqueId* id, char* text) {
@@ -104,26 +127,10 @@ rondeResult_t rondeUniqueIdFromText(const char* text, rondeUniqueId* id) {
   return guarded([&]() -> Status {
     RONDE_TRY(not_null(text, "rondeUniqueIdFromText", "text"));
     RONDE_TRY(not_null(id, "rondeUniqueIdFromText", "id"));
-    return ronde::id_from_text(text, *id);
+    return ronde::api::said_by("rondeUniqueIdFromText", ronde::id_from_text(text, *id));
   });
 }
 
 rondeResult_t rondeGetWorldFromEnv(rondeWorld_t* world, rondeUniqueId* id) {
-  return guarded([&]() -> Status {
-    RONDE_TRY(ronde::api::check_not_forked("rondeGetWorldFromEnv"));
-    RONDE_TRY(not_null(world, "rondeGetWorldFromEnv", "world"));
-    RONDE_TRY(not_null(id, "rondeGetWorldFromEnv", "id"));
-    if (world->size < sizeof(rondeWorld_t)) {
-      return {rondeInvalidArgument, "rondeGetWorldFromEnv: set world->size = sizeof(rondeWorld_t) first"};
-    }
-    RONDE_ASSIGN(const ronde::Settings settings, ronde::Settings::from_environment());
-    RONDE_ASSIGN(const ronde::WorldAndId found,
-                 ronde::world_from_environment(process().loop(), ronde::api::rendezvous_options(settings)));
-    world->nranks = found.world.nranks;
-    world->rank = found.world.rank;
-    world->local_rank = found.world.local_rank;
-    world->local_nranks = found.world.local_nranks;
-    found.id.pack_into(*id);
-    return {};
-  });
+  return guarded([&] { return ronde::api::said_by("rondeGetWorldFromEnv", get_world(world, id)); });
 }

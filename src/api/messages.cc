@@ -26,6 +26,11 @@ Status send_or_receive(const char* function, PairMessage message, size_t count, 
   return start_call(std::move(args), comm, stream);
 }
 
+Status named_and_remembered(const char* function, const PairMessage& message, size_t count, rondeDataType_t type,
+                            rondeComm_t comm, rondeStream_t stream) {
+  return remembered_by_group(said_by(function, send_or_receive(function, message, count, type, comm, stream)));
+}
+
 }  // namespace
 }  // namespace ronde::api
 
@@ -33,8 +38,7 @@ rondeResult_t rondeSend(const void* sendbuff, size_t count, rondeDataType_t data
                         rondeStream_t stream) {
   return ronde::api::guarded([&] {
     const ronde::PairMessage message{peer, sendbuff, nullptr, 0, true};
-    return ronde::api::remembered_by_group(
-        ronde::api::send_or_receive("rondeSend", message, count, datatype, comm, stream));
+    return ronde::api::named_and_remembered("rondeSend", message, count, datatype, comm, stream);
   });
 }
 
@@ -42,7 +46,6 @@ rondeResult_t rondeRecv(void* recvbuff, size_t count, rondeDataType_t datatype, 
                         rondeStream_t stream) {
   return ronde::api::guarded([&] {
     const ronde::PairMessage message{peer, nullptr, recvbuff, 0, false};
-    return ronde::api::remembered_by_group(
-        ronde::api::send_or_receive("rondeRecv", message, count, datatype, comm, stream));
+    return ronde::api::named_and_remembered("rondeRecv", message, count, datatype, comm, stream);
   });
 }

@@ -59,7 +59,8 @@ using ronde::api::guarded;
 rondeResult_t rondeCommShrink(rondeComm_t comm, const int* excludeRanksList, int excludeRanksCount,
                               rondeComm_t* newcomm, rondeConfig_t* config, int shrinkFlags) {
   return guarded([&] {
-    return ronde::api::remembered_by_group(
-        ronde::api::shrink(comm, excludeRanksList, excludeRanksCount, newcomm, config, shrinkFlags));
+    return ronde::api::remembered_by_group(ronde::api::said_by(
+        "rondeCommShrink",
+        ronde::api::shrink(comm, excludeRanksList, excludeRanksCount, newcomm, config, shrinkFlags)));
   });
 }

@@ -57,11 +57,16 @@ Status duplicate(rondeComm_t comm, rondeComm_t* new_comm, const rondeConfig_t* c
 
 using ronde::api::guarded;
 using ronde::api::remembered_by_group;
+using ronde::api::said_by;
 
 rondeResult_t rondeCommSplit(rondeComm_t comm, int color, int key, rondeComm_t* newcomm, rondeConfig_t* config) {
-  return guarded([&] { return remembered_by_group(ronde::api::split_by_color(comm, color, key, newcomm, config)); });
+  return guarded([&] {
+    return remembered_by_group(
+        said_by("rondeCommSplit", ronde::api::split_by_color(comm, color, key, newcomm, config)));
+  });
 }
 
 rondeResult_t rondeCommDup(rondeComm_t comm, rondeComm_t* newcomm, rondeConfig_t* config) {
-  return guarded([&] { return remembered_by_group(ronde::api::duplicate(comm, newcomm, config)); });
+  return guarded(
+      [&] { return remembered_by_group(said_by("rondeCommDup", ronde::api::duplicate(comm, newcomm, config))); });
 }

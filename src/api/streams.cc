@@ -7,6 +7,7 @@ using ronde::api::check_event;
 using ronde::api::check_not_in_group;
 using ronde::api::check_stream;
 using ronde::api::guarded;
+using ronde::api::said_by;
 
 rondeResult_t rondeStreamCreate(rondeStream_t* stream) {
   return guarded([&]() -> Status {
@@ -20,7 +21,7 @@ rondeResult_t rondeStreamCreate(rondeStream_t* stream) {
 rondeResult_t rondeStreamSynchronize(rondeStream_t stream) {
   return guarded([&]() -> Status {
     RONDE_TRY(check_stream(stream, "rondeStreamSynchronize"));
-    return stream->stream.synchronize();
+    return said_by("rondeStreamSynchronize", stream->stream.synchronize());
   });
 }
 
@@ -36,7 +37,7 @@ rondeResult_t rondeStreamDestroy(rondeStream_t stream) {
     if (stream == nullptr) return {};
     RONDE_TRY(check_stream(stream, "rondeStreamDestroy"));
     RONDE_TRY(check_not_in_group(stream->stream, "rondeStreamDestroy"));
-    RONDE_TRY(ronde::api::process().worker().check_may_wait());
+    RONDE_TRY(said_by("rondeStreamDestroy", ronde::api::process().worker().check_may_wait()));
     const Status status = stream->stream.synchronize();
     delete stream;
     return status;
@@ -48,7 +49,7 @@ rondeResult_t rondeStreamWaitEvent(rondeStream_t stream, rondeEvent_t event) {
     RONDE_TRY(check_stream(stream, "rondeStreamWaitEvent"));
     RONDE_TRY(check_event(event, "rondeStreamWaitEvent"));
     RONDE_TRY(check_not_in_group(stream->stream, "rondeStreamWaitEvent"));
-    return stream->stream.wait_for(event->event);
+    return said_by("rondeStreamWaitEvent", stream->stream.wait_for(event->event));
   });
 }
 
@@ -57,10 +58,11 @@ rondeResult_t rondeLaunchHostFunc(rondeStream_t stream, rondeHostFn_t fn, void* 
     RONDE_TRY(check_stream(stream, "rondeLaunchHostFunc"));
     RONDE_TRY(ronde::api::not_null(reinterpret_cast<const void*>(fn), "rondeLaunchHostFunc", "fn"));
     RONDE_TRY(check_not_in_group(stream->stream, "rondeLaunchHostFunc"));
-    return stream->stream.call([fn, user](const Status& status) {
+    const auto call = [fn, user](const Status& status) {
       if (!status.ok()) ronde::api::remember(status);
       fn(status.code(), user);
-    });
+    };
+    return said_by("rondeLaunchHostFunc", stream->stream.call(call));
   });
 }
 
@@ -87,7 +89,7 @@ rondeResult_t rondeEventRecord(rondeEvent_t event, rondeStream_t stream) {
     RONDE_TRY(check_event(event, "rondeEventRecord"));
     RONDE_TRY(check_stream(stream, "rondeEventRecord"));
     RONDE_TRY(check_not_in_group(stream->stream, "rondeEventRecord"));
-    return event->event.record(stream->stream);
+    return said_by("rondeEventRecord", event->event.record(stream->stream));
   });
 }
 
@@ -102,6 +104,6 @@ rondeResult_t rondeEventQuery(rondeEvent_t event) {
 rondeResult_t rondeEventSynchronize(rondeEvent_t event) {
   return guarded([&]() -> Status {
     RONDE_TRY(check_event(event, "rondeEventSynchronize"));
-    return event->event.synchronize();
+    return said_by("rondeEventSynchronize", event->event.synchronize());
   });
 }
