@@ -22,7 +22,8 @@ void Buffer::Free::operator()(std::byte* memory) const {
   }
 }
 
-Buffer::Buffer(std::size_t bytes, std::size_t unalign, bool from_library) : bytes_(bytes) {
+Buffer::Buffer(std::size_t bytes, std::size_t unalign, bool from_library)
+    : memory_(nullptr, Free{from_library}), bytes_(bytes) {
   const std::size_t pages = (bytes + unalign + kGuardBytes + kPage - 1) / kPage + 1;
   void* memory = nullptr;
   if (!from_library) {
@@ -31,7 +32,7 @@ Buffer::Buffer(std::size_t bytes, std::size_t unalign, bool from_library) : byte
     memory = nullptr;
   }
   if (memory == nullptr) throw std::bad_alloc();
-  memory_ = {static_cast<std::byte*>(memory), Free{from_library}};
+  memory_.reset(static_cast<std::byte*>(memory));
   data_ = memory_.get() + kPage + unalign;
 }
 

@@ -25,7 +25,7 @@ class Buffer {
 
  private:
   struct Free {
-    bool from_library = false;
+    bool from_library;
     void operator()(std::byte* memory) const;
   };
   std::unique_ptr<std::byte, Free> memory_;

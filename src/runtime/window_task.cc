@@ -179,7 +179,7 @@ Progress WindowTask<Schedule>::advance() {
     heard_ = 0;
     if (++next_ < schedule_.steps()) step_ = schedule_.step(next_);
   }
-  if (borrows_ && !return_what_was_lent(moved)) return result_;
+  if (!return_what_was_lent(moved)) return result_;
   finish();
   return done();
 }
@@ -284,13 +284,15 @@ bool WindowTask<Schedule>::all_still_lend() {
 // The buffers of this rank are not the caller's again before all have read what they need of them.
 template <typename Schedule>
 bool WindowTask<Schedule>::return_what_was_lent(bool moved) {
+  const bool lends = lends_.input != kNoPlace || lends_.output != kNoPlace;
+  if (!borrows_ && !lends) return true;
   const uint32_t all_pieces = windows_.pieces + static_cast<uint32_t>(pieces_);
   SharedCounter& read = segment_of(context().rank).words().read;
   if (own_value(read.value) != all_pieces) {
     publish(read.value, all_pieces);
     ring_all();
   }
-  if (lends_.input == kNoPlace && lends_.output == kNoPlace) return true;
+  if (!lends) return true;
   for (; heard_ < context().nranks; ++heard_) {
     if (reached(observe(segment_of(heard_).words().read.value), all_pieces)) continue;
     result_ = wait_for(heard_, moved);
