@@ -78,7 +78,7 @@ class WindowTaskBase : public OperationTask {
 };
 
 // An operation to which each rank gives at most OperationLine::kPayloadBytes, read by all: they ride in its line. All-reduce,
-// reduce-scatter, all-gather, barrier.
+// reduce-scatter, all-gather, barrier. In line_task.cc.
 class LineTask final : public WindowTaskBase {
  public:
   LineTask(const OperationContext& context, const OperationArgs& args, uint32_t sequence, const Reduction& reduction,
