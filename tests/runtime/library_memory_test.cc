@@ -224,6 +224,25 @@ TEST_CASE("operations on library memory across the overflow of their counters") 
   });
 }
 
+TEST_CASE("an operation that fails on one rank fails on those that borrow, and gives the buffers back") {
+  for (const std::string algorithm : {"auto", "ring"}) {
+    World world(world_of(3, "shm", algorithm));
+    REQUIRE(first_failure(world.made()).ok());
+    FromLibrary library(world.process().library_memory());
+    const std::vector<Status> statuses = world.run([&](Communicator& comm) -> Status {
+      std::pmr::vector<float> values(1'000'000, 1.0F, &library);
+      if (comm.rank() == 2) {
+        comm.abort();
+        return comm.first_error();
+      }
+      OperationArgs args{values.data(), values.data(), values.size(), rondeFloat32, rondeSum, Collective::all_reduce};
+      return comm.run(args);
+    });
+    for (const Status& status : statuses) CHECK_FALSE(status.ok());
+    CHECK(world.process().library_memory().in_use() == 0);
+  }
+}
+
 TEST_CASE("peer buffers: what others have written is seen, and different sizes are an error of all") {
   World world(world_of(3, "shm", "auto"));
   REQUIRE(first_failure(world.made()).ok());
