@@ -238,9 +238,11 @@ void WindowMachine::write_output(int position, size_t piece, int part, const Con
   Contributions& target = output(position, piece, part);
   if (!program_.meaning(piece).holds(position, part)) fail_at(position, "writes what it has no output for");
   if (!target.empty()) fail_at(position, "writes an output twice");
-  if (conditions_.in_place && lends(position)) check_all_read(position, input_reads_[place(position, piece, part)]);
   target = value;
-  if (conditions_.in_place) input_overwritten(position, piece, part) = true;
+  // What is kept in place lies there already.
+  if (!conditions_.in_place || value.first_difference(Contributions::of(position), n_) == n_) return;
+  if (lends(position)) check_all_read(position, input_reads_[place(position, piece, part)]);
+  input_overwritten(position, piece, part) = true;
 }
 
 void WindowMachine::check_all_read(int owner, const Times& reads) {
