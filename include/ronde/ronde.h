@@ -513,6 +513,8 @@ RONDE_API rondeResult_t rondeCommMemStats(rondeComm_t comm, rondeCommMemStat_t s
 
 /* ---- Memory ----------------------------------------------------------------------------------------------------- */
 
+/* Memory that the ranks of a host read where it lies, for buffers of operations and for looks at each other's data. */
+
 /* Allocates size bytes, zeroes at a page boundary (4096 bytes; 2 MiB from that size on), for any use. Pages take memory when
  * they are first touched. What ranks of other processes of the node need of such memory they read where it lies: operations
  * of more than 32 KiB (messages: each of more than that) copy nothing of it into the library's memory. In these cases they
@@ -545,7 +547,7 @@ RONDE_API rondeResult_t rondeMemFree(void* ptr);
  * rondeInvalidArgument: NULL, size is 0. */
 RONDE_API rondeResult_t rondeCommRegister(const rondeComm_t comm, void* buff, size_t size, void** handle);
 
-/* rondeInvalidArgument: no handle of comm, or gone already. */
+/* Forgets a registration. rondeInvalidArgument: no handle of comm, or gone already. */
 RONDE_API rondeResult_t rondeCommDeregister(const rondeComm_t comm, void* handle);
 
 /* A buffer of each rank of a communicator, which the others of its node may read. Opaque. */
@@ -568,7 +570,7 @@ RONDE_API rondeResult_t rondeCommWindowRegister(rondeComm_t comm, void* buff, si
  * rondeInvalidArgument: no window of comm. */
 RONDE_API rondeResult_t rondeCommWindowDeregister(rondeComm_t comm, rondeWindow_t win);
 
-/* Writes where byte `offset` of rank peer's buffer lies for this process, for reading: size - offset bytes from there on. NULL,
+/* Writes where byte offset of rank peer's buffer lies for this process, for reading: size - offset bytes from there on. NULL,
  * with success, if it cannot be read here: that rank is on another host, or its buffer is ordinary memory. (As
  * ncclGetPeerDevicePointer of NCCL 2.29, for host memory.) The own rank: its own buffer. Writing there ends the program. When
  * what is there may be read is the program's to settle, by operations: what a rank has written before a barrier the others see
