@@ -41,8 +41,8 @@ class TraceRun {
     team_.select(options.types[0], options.ops[0]);
     placed_ = place(tensors, pattern_.type().bytes, &bytes_);
     for (int i = 0; i < team.size(); ++i) {
-      send_.emplace_back(bytes_, 0);
-      recv_.emplace_back(bytes_, 0);
+      send_.emplace_back(bytes_, 0, options.library_memory != 0);
+      recv_.emplace_back(bytes_, 0, options.library_memory != 0);
     }
   }
 
