@@ -17,6 +17,7 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <new>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -322,6 +323,49 @@ class Op {
 
  private:
   rondeRedOp_t op_;
+};
+
+// ---- Memory ---------------------------------------------------------------------------------------------------------
+
+// Elements in memory of rondeMemAlloc, zeroes at first; none if it was moved from. No operation may need them any more
+// when they go.
+template <Element T>
+class Buffer {
+ public:
+  Buffer() noexcept = default;
+  explicit Buffer(std::size_t size) : elements_(allocate(size)), size_(size) {}
+  Buffer(Buffer&& other) noexcept : elements_(std::move(other.elements_)), size_(std::exchange(other.size_, 0)) {}
+  Buffer& operator=(Buffer&& other) noexcept {
+    const std::size_t size = std::exchange(other.size_, 0);
+    elements_ = std::move(other.elements_);
+    size_ = size;
+    return *this;
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] T* data() noexcept { return elements_.get(); }
+  [[nodiscard]] const T* data() const noexcept { return elements_.get(); }
+  T& operator[](std::size_t i) noexcept { return data()[i]; }
+  const T& operator[](std::size_t i) const noexcept { return data()[i]; }
+  [[nodiscard]] T* begin() noexcept { return data(); }
+  [[nodiscard]] T* end() noexcept { return data() + size_; }
+  [[nodiscard]] const T* begin() const noexcept { return data(); }
+  [[nodiscard]] const T* end() const noexcept { return data() + size_; }
+
+ private:
+  struct Free {
+    void operator()(T* elements) const noexcept { static_cast<void>(rondeMemFree(elements)); }
+  };
+  static T* allocate(std::size_t size) {
+    if (size > static_cast<std::size_t>(-1) / sizeof(T)) throw std::bad_array_new_length();
+    if (size == 0) return nullptr;
+    void* memory = nullptr;
+    check(rondeMemAlloc(&memory, size * sizeof(T)));
+    return static_cast<T*>(memory);
+  }
+
+  std::unique_ptr<T, Free> elements_;
+  std::size_t size_ = 0;
 };
 
 // ---- Communicators --------------------------------------------------------------------------------------------------
@@ -658,6 +702,40 @@ class Communicator : public detail::Owner<rondeComm> {
       begin += counts[r];
     }
   }
+};
+
+// Buffers of all ranks, which those of the same node may read. All ranks make it together, and it is destroyed before
+// the communicator and before the buffer.
+template <Element T>
+class Window {
+ public:
+  Window(const Communicator& comm, Buffer<T>& own) : comm_(comm.get()), size_(own.size()) {
+    check(rondeCommWindowRegister(comm_, own.data(), size_ * sizeof(T), &window_, RONDE_WIN_DEFAULT));
+  }
+  Window(Window&& other) noexcept
+      : comm_(other.comm_), window_(std::exchange(other.window_, nullptr)), size_(other.size_) {}
+  Window& operator=(Window&& other) noexcept {
+    Window moved(std::move(other));
+    std::swap(comm_, moved.comm_);
+    std::swap(window_, moved.window_);
+    std::swap(size_, moved.size_);
+    return *this;
+  }
+  ~Window() {
+    if (window_ != nullptr) static_cast<void>(rondeCommWindowDeregister(comm_, window_));
+  }
+
+  // What a rank has in its buffer; empty if that cannot be read from here.
+  [[nodiscard]] std::span<const T> of(int rank) const {
+    const void* elements = nullptr;
+    check(rondeGetPeerPointer(window_, 0, rank, &elements));
+    return {static_cast<const T*>(elements), elements == nullptr ? 0 : size_};
+  }
+
+ private:
+  rondeComm_t comm_ = nullptr;
+  rondeWindow_t window_ = nullptr;
+  std::size_t size_ = 0;
 };
 
 template <Element T>

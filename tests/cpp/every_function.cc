@@ -32,6 +32,9 @@ constexpr bool kMoveOnly = std::is_nothrow_move_constructible_v<T>&& std::is_not
                            !std::is_copy_constructible_v<T> && !std::is_copy_assignable_v<T>;
 static_assert(kMoveOnly<ronde::Communicator> && kMoveOnly<ronde::Stream> && kMoveOnly<ronde::Event>);
 static_assert(kMoveOnly<ronde::Reduction<float>> && !std::is_move_constructible_v<ronde::Group>);
+static_assert(kMoveOnly<ronde::Buffer<float>> && kMoveOnly<ronde::Window<float>>);
+static_assert(ronde::Output<ronde::Buffer<float>> && ronde::Input<const ronde::Buffer<float>>);
+static_assert(!ronde::Output<const ronde::Buffer<float>>);
 static_assert(!std::is_convertible_v<ronde::Reduction<float>, ronde::Op<double>>);
 
 using Floats = std::vector<float>;

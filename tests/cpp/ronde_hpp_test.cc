@@ -351,6 +351,28 @@ TEST_CASE("communicators from ids, from others, and what they tell") {
         }) == "");
 }
 
+TEST_CASE("memory of the library, and windows of it") {
+  CHECK(run_ranks(2, [](Communicator& comm, int rank) {
+          ronde::Buffer<int> first(1000);
+          ronde::Buffer<int> mine = std::move(first);
+          expect(first.size() == 0 && first.data() == nullptr, "moved from");
+          ronde::Buffer<int>& itself = mine;
+          mine = std::move(itself);
+          expect(mine.size() == 1000 && mine[999] == 0, "moved to itself");
+          for (int& element : mine) element = rank + 1;
+          comm.all_reduce(mine, rondeSum);
+          ronde::Window<int> made(comm, mine);
+          const ronde::Window<int> window = std::move(made);
+          mine[1] = 10 + rank;
+          comm.barrier();
+          const std::span<const int> theirs = window.of(1 - rank);
+          expect(theirs.size() == 1000 && theirs[0] == 3 && theirs[1] == 11 - rank, "what the other rank has");
+          expect(thrown_by([&] { static_cast<void>(window.of(2)); }).result() == rondeInvalidArgument, "no such rank");
+          comm.barrier();
+          expect(ronde::Buffer<double>(0).data() == nullptr, "empty");
+        }) == "");
+}
+
 TEST_CASE("a communicator grows, and an abort ends what waits") {
   const Communicator alone = Communicator::world();
   const rondeUniqueId id = alone.unique_id();
