@@ -1,6 +1,9 @@
 #include "common/buffer.h"
 
+#include <ronde/ronde.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <new>
 
 namespace perf {
@@ -11,10 +14,25 @@ constexpr std::byte kGuard{0xc5};
 
 }  // namespace
 
-Buffer::Buffer(std::size_t bytes, std::size_t unalign) : bytes_(bytes) {
+void Buffer::Free::operator()(std::byte* memory) const {
+  if (from_library) {
+    rondeMemFree(memory);
+  } else {
+    std::free(memory);
+  }
+}
+
+Buffer::Buffer(std::size_t bytes, std::size_t unalign, bool from_library)
+    : memory_(nullptr, Free{from_library}), bytes_(bytes) {
   const std::size_t pages = (bytes + unalign + kGuardBytes + kPage - 1) / kPage + 1;
-  memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kPage, pages * kPage)));
-  if (!memory_) throw std::bad_alloc();
+  void* memory = nullptr;
+  if (!from_library) {
+    memory = std::aligned_alloc(kPage, pages * kPage);
+  } else if (rondeMemAlloc(&memory, pages * kPage) != rondeSuccess) {
+    memory = nullptr;
+  }
+  if (memory == nullptr) throw std::bad_alloc();
+  memory_.reset(static_cast<std::byte*>(memory));
   data_ = memory_.get() + kPage + unalign;
 }
 

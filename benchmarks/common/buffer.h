@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
 #include <memory>
 
 namespace perf {
@@ -12,8 +11,8 @@ inline constexpr std::size_t kGuardBytes = 64;
 
 class Buffer {
  public:
-  // data() lies `unalign` bytes behind a page boundary. Throws std::bad_alloc.
-  Buffer(std::size_t bytes, std::size_t unalign);
+  // data() lies `unalign` bytes behind a page boundary. from_library: memory of rondeMemAlloc. Throws std::bad_alloc.
+  Buffer(std::size_t bytes, std::size_t unalign, bool from_library);
 
   std::byte* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
@@ -26,7 +25,8 @@ class Buffer {
 
  private:
   struct Free {
-    void operator()(std::byte* memory) const { std::free(memory); }
+    bool from_library;
+    void operator()(std::byte* memory) const;
   };
   std::unique_ptr<std::byte, Free> memory_;
   std::byte* data_;

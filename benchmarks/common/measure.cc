@@ -31,8 +31,8 @@ Measure::Measure(const Collective& collective, const Options& options, std::size
   const std::size_t unalign = static_cast<std::size_t>(options.unalign_elements) * element;
   const std::size_t bytes = max_bytes * buffer_share(collective, options, team.nranks());
   for (int i = 0; i < team.size(); ++i) {
-    buffers_.send.emplace_back(bytes, unalign);
-    buffers_.recv.emplace_back(bytes, unalign);
+    buffers_.send.emplace_back(bytes, unalign, options.library_memory != 0);
+    buffers_.recv.emplace_back(bytes, unalign, options.library_memory != 0);
   }
 }
 

@@ -36,7 +36,6 @@ struct RefusedFlag {
 
 constexpr RefusedFlag kRefused[] = {
     {"-G,--cudagraph", "CUDA graphs"},
-    {"-R,--local_register", "registration of GPU buffers"},
     {"-x,--cta_policy", "the policy for GPU thread blocks"},
     {"-D,--device_implementation", "collectives called inside GPU kernels"},
     {"-V,--device_cta_count", "the number of GPU thread blocks"},
@@ -66,6 +65,9 @@ void add_size_flags(CLI::App& app, const Facts& facts, Options& o, Texts& t) {
          "-r,--root", t.root,
          facts.has_root ? "root rank; all, or -1: one after the other (0)" : "accepted; this program has no root (0)")
       ->type_name("RANK");
+  app.add_option("-R,--local_register", o.library_memory,
+                 "1 or 2: buffers from rondeMemAlloc, which the ranks of a node read where they lie (0)")
+      ->check(within(0, 2));
   app.add_option("-u,--unalign", o.unalign_elements, "elements between a page boundary and the buffers (0)")
       ->check(within(0, 256));
   only_where(facts.replays,

@@ -41,6 +41,7 @@ struct Options {
   std::string json_file;
   Average average = Average::kMean;
   int unalign_elements = 0;
+  int library_memory = 0;  // not 0: buffers are the library's
   bool per_iteration = false;
   int per_iteration_skip = 0;
   bool counters = false;

@@ -40,8 +40,8 @@ class TraceRun {
         pattern_(Reduction{options.types[0], options.ops[0], team.nranks()}) {
     placed_ = place(tensors, pattern_.type().bytes, &bytes_);
     for (int i = 0; i < team.size(); ++i) {
-      send_.emplace_back(bytes_, 0);
-      recv_.emplace_back(bytes_, 0);
+      send_.emplace_back(bytes_, 0, options.library_memory != 0);
+      recv_.emplace_back(bytes_, 0, options.library_memory != 0);
     }
   }
 

@@ -450,6 +450,9 @@ typedef struct {
   unsigned long long received_bytes;    /* payload that this rank took from others */
   unsigned long long sent_header_bytes; /* heads of slices and lines, on top of the payload */
   unsigned long long received_header_bytes;
+  /* Of sent_bytes: inputs and results that were copied into the library's memory first, so that others could read them or
+   * they could be sent from there. None of rondeMemAlloc in a node, see there. */
+  unsigned long long staged_bytes;
 } rondeTraffic_t;
 
 /* Fills at most capacity entries, one for each transport in use, and writes their number. Set size in every entry of
@@ -472,7 +475,9 @@ typedef enum {
   rondeStatHostMemPacking = 103, /* room in which the buffers of small calls of a group are put together */
   rondeStatHostMemTotal = 104,   /* 101 to 103 together: the most that it takes */
   /* Of the whole process, equal for all of its communicators. */
-  rondeStatProcessSharedMem = 200, /* what counts against RONDE_SHM_LIMIT: the most that segments can have */
+  rondeStatProcessSharedMem = 200,        /* what counts against RONDE_SHM_LIMIT: the most that segments can have */
+  rondeStatProcessLibraryMem = 201,       /* allocated by rondeMemAlloc and not freed, in whole pages */
+  rondeStatProcessLibraryMemShared = 202, /* what of that the ranks of its node can read */
   rondeMaxCommMemStat = 0x7fffffff
 } rondeCommMemStat_t;
 
@@ -480,6 +485,71 @@ typedef enum {
  * communicator has beyond this (lists, its place in the black box, connections) is not counted.
  * rondeInvalidArgument: NULL, no such number. */
 RONDE_API rondeResult_t rondeCommMemStats(rondeComm_t comm, rondeCommMemStat_t stat, uint64_t* value);
+
+/* ---- Memory ----------------------------------------------------------------------------------------------------- */
+
+/* Allocates size bytes, zeroes at a page boundary (4096 bytes; 2 MiB from that size on), for any use. Pages take memory when
+ * they are first touched. What ranks of other processes of the node need of such memory they read where it lies: operations
+ * of more than 32 KiB (messages: each of more than that) copy nothing of it into the library's memory. In these cases they
+ * do all the same:
+ *  - RONDE_ALGO=one_shot; all-to-all in place; a reduction of rondeRedOpCreatePreMulSum in windows (the product is what
+ *    others read); rondeReduceScatterV with blocks that do not follow each other; small all-reduces of a group that travel as one;
+ *  - one of the ranks cannot read that of another one: RONDE_MEM_LIMIT=0, ulimit -v, or no shared memory between them.
+ * It is one buffer as any other one otherwise, may be mixed with others in one operation, by each rank as it likes, and makes
+ * no difference to any result. What the library combines on the way (partial sums of a ring or a chain) lies in its own
+ * memory where no buffer of the rank has a place for it.
+ *
+ * It belongs to the process, not to a communicator: made before or after any of them, freed when no call needs it any more.
+ * A process has RONDE_MEM_LIMIT of it (the memory of the machine if that is less; an eighth of ulimit -v), beyond that, and
+ * where the system refuses shared memory, it is ordinary memory, with one warning: rondeStatProcessLibraryMemShared tells.
+ * Every rank of a communicator that shares memory with this process can read all of it, not only what is passed to
+ * operations of that communicator: keep secrets of others than the job elsewhere (SECURITY.md).
+ * A forked child shares it with its parent: what one of them writes the other one sees. A core dump shows it.
+ * Any thread. rondeInvalidArgument: ptr is NULL, size is 0. rondeSystemError: no memory. */
+RONDE_API rondeResult_t rondeMemAlloc(void** ptr, size_t size);
+
+/* Frees what rondeMemAlloc has written. No operation that was called may still need it, on this rank; after an error of a
+ * communicator it may be freed as soon as the call has returned. NULL is allowed and does nothing. Any thread.
+ * rondeInvalidArgument: not such a pointer, or freed already. rondeInvalidUsage: it is registered, or in a window; or this
+ * is a forked child. */
+RONDE_API rondeResult_t rondeMemFree(void* ptr);
+
+/* Registers a buffer for use in operations of comm, and writes a handle. As in NCCL a hint: results do not depend on it. Memory
+ * of rondeMemAlloc needs none, and cannot be freed while it is registered; any other memory is accepted without effect, until
+ * there is a transport that has one. Overlapping registrations are allowed. Goes with comm, if it is not deregistered before.
+ * rondeInvalidArgument: NULL, size is 0. */
+RONDE_API rondeResult_t rondeCommRegister(const rondeComm_t comm, void* buff, size_t size, void** handle);
+
+/* rondeInvalidArgument: no handle of comm, or gone already. */
+RONDE_API rondeResult_t rondeCommDeregister(const rondeComm_t comm, void* handle);
+
+/* A buffer of each rank of a communicator, which the others of its node may read. Opaque. */
+typedef struct rondeWindow* rondeWindow_t;
+
+#define RONDE_WIN_DEFAULT 0x00
+#define RONDE_WIN_COLL_SYMMETRIC 0x01 /* accepted, and without meaning here */
+
+/* Makes a window of the buffers that all ranks of comm give, size bytes each; which lie in memory of rondeMemAlloc where others
+ * are to read them, and cannot be freed while the window lives. All ranks call it, at the same place among their operations, as
+ * a collective with stream NULL ("CommWindowRegister"); no group may be open. The window goes with comm, if it is not
+ * deregistered before.
+ * Errors: rondeInvalidArgument (NULL, size is 0, flags; on all ranks: different sizes), rondeInvalidUsage (a group is open),
+ * and those of collectives. */
+RONDE_API rondeResult_t rondeCommWindowRegister(rondeComm_t comm, void* buff, size_t size, rondeWindow_t* win,
+                                                int winFlags);
+
+/* Frees the window on this rank; pointers into it are invalid from now on. Does not wait for others: the buffer may be written
+ * and freed when the program knows that no rank reads it any more (a barrier). NULL is allowed and does nothing.
+ * rondeInvalidArgument: no window of comm. */
+RONDE_API rondeResult_t rondeCommWindowDeregister(rondeComm_t comm, rondeWindow_t win);
+
+/* Writes where byte `offset` of rank peer's buffer lies for this process, for reading: size - offset bytes from there on. NULL,
+ * with success, if it cannot be read here: that rank is on another host, or its buffer is ordinary memory. (As
+ * ncclGetPeerDevicePointer of NCCL 2.29, for host memory.) The own rank: its own buffer. Writing there ends the program. When
+ * what is there may be read is the program's to settle, by operations: what a rank has written before a barrier the others see
+ * after it. When the peer's process has ended its bytes stay as they were.
+ * Any thread. rondeInvalidArgument: NULL, no such rank, offset is not below size. */
+RONDE_API rondeResult_t rondeGetPeerPointer(rondeWindow_t window, size_t offset, int peer, const void** outPtr);
 
 /* ---- Streams ---------------------------------------------------------------------------------------------------- */
 

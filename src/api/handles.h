@@ -10,9 +10,26 @@
 
 #include "runtime/communicator.h"
 #include "runtime/group.h"
+#include "runtime/peer_buffers.h"
 #include "runtime/process.h"
 #include "runtime/start_up.h"
 #include "runtime/worker.h"
+
+namespace ronde::api {
+
+// What a handle of rondeCommRegister points to.
+struct Registration {
+  std::shared_ptr<const void> held;  // library memory; null for any other
+};
+
+}  // namespace ronde::api
+
+struct rondeWindow {
+  static constexpr unsigned kMagic = 0x57696e64;
+  unsigned magic = kMagic;
+  std::unique_ptr<ronde::PeerBuffers> buffers;
+  ~rondeWindow() { magic = 0; }
+};
 
 struct rondeComm {
   static constexpr unsigned kMagic = 0x436f6d6d;
@@ -21,6 +38,9 @@ struct rondeComm {
   std::unique_ptr<ronde::StartUp> start;              // null where init has waited for the communicator
   // Of non-blocking functions that make this rank no communicator, but need its part; by the thread that uses it.
   std::vector<std::unique_ptr<ronde::StartUp>> other_starts;
+  // By the thread that uses it: what goes with it at the latest.
+  std::vector<std::unique_ptr<ronde::api::Registration>> registrations;
+  std::vector<std::unique_ptr<rondeWindow>> windows;
   std::optional<ronde::UniqueId> grow_id;  // made on this rank for the next grow; by the thread that uses it
   ~rondeComm() { magic = 0; }
 

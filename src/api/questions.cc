@@ -87,6 +87,7 @@ rondeResult_t rondeCommGetTraffic(rondeComm_t comm, rondeTraffic_t* traffic, int
       entry.received_bytes = found.received.payload;
       entry.sent_header_bytes = found.sent.heads;
       entry.received_header_bytes = found.received.heads;
+      entry.staged_bytes = found.sent.staged;
     }
     *number = filled;
     return {};
@@ -109,6 +110,8 @@ rondeResult_t rondeCommMemStats(rondeComm_t comm, rondeCommMemStat_t stat, uint6
       case rondeStatHostMemPacking: *value = use.packing; return {};
       case rondeStatHostMemTotal: *value = use.touched + use.wires + use.packing; return {};
       case rondeStatProcessSharedMem: *value = ronde::api::process().shared_memory().in_use(); return {};
+      case rondeStatProcessLibraryMem: *value = ronde::api::process().library_memory().in_use(); return {};
+      case rondeStatProcessLibraryMemShared: *value = ronde::api::process().library_memory().shared_in_use(); return {};
       default: break;
     }
     return {rondeInvalidArgument,

@@ -119,6 +119,14 @@ const std::array kTable = {
         "",
         0,
         int64_t{1} << 40},
+    Row{{"RONDE_MEM_LIMIT", "274877906944", "0 to 70368744177664, a plain number of bytes",
+         "Bytes of rondeMemAlloc that a process lets the ranks of its node read, at most the memory of the machine; "
+         "what is "
+         "beyond is ordinary memory. 0: all of it, as for programs that lock all their pages (mlockall)."},
+        &Settings::mem_limit_bytes,
+        "",
+        0,
+        int64_t{1} << 46},
     Row{{"RONDE_SPIN", "auto", "auto, on, off",
          "Whether a waiting rank spins before it sleeps. auto: if the ranks of the node fit its usable CPUs."},
         &Settings::spin,

@@ -33,6 +33,7 @@ struct Settings {
   int64_t late_timeout_s = 600;
   int64_t silent_timeout_s = kDefaultSilentTimeout.count();
   int64_t shm_limit_bytes = 64 << 20;
+  int64_t mem_limit_bytes = int64_t{256} << 30;
   std::string spin = "auto";
   std::string debug = "warn";
   std::string log_file;

@@ -23,7 +23,7 @@ ConnectOutcome connect_abstract(const std::string& name, Fd& socket);
 // True if the process at the other end belongs to this process's user.
 bool same_user(int socket);
 
-inline constexpr size_t kMostDescriptors = 3;  // with one message
+inline constexpr size_t kMostDescriptors = 4;  // with one message
 
 // Sends the bytes with the descriptors (at most kMostDescriptors) attached, all or nothing; false with errno otherwise.
 bool send_with_descriptors(int socket, ByteView bytes, std::span<const int> descriptors);

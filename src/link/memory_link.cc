@@ -20,6 +20,7 @@ Result<std::vector<MadeLink>> MemoryEndpoint::connect(std::span<const LinkWish> 
                                                       const OwnMemory& own, Deadline) {
   own_ = own;
   local_index_ = peers.local_index;
+  read_arena_ = peers.read_arena;
   for (PeerMemory& memory : memory_) memory.black_box.reset();  // whoever keeps it has it by now
   std::vector<MadeLink> links;
   links.reserve(wishes.size());
@@ -53,12 +54,15 @@ MadeLink MemoryEndpoint::make_link(const LinkWish& wish) const {
     std::byte* slots = ring ? mine.ring_slots() : mine.pair_slots(peer_index);
     SharedCounter* tail = ring ? &mine.ring_tail() : &mine.pair_tail(peer_index);
     const SharedCounter* head = ring ? &theirs.ring_head() : &theirs.pair_head(own_index);
-    link.send = std::make_unique<SendPort>(wish.peer, SlotSender(geometry, slots, tail, head), ringer);
+    const bool lends = !read_arena_.empty() && read_arena_[static_cast<size_t>(wish.peer)];
+    link.send = std::make_unique<SendPort>(wish.peer, SlotSender(geometry, slots, tail, head), ringer,
+                                           lends ? own_.arena.get() : nullptr);
   } else {
     const std::byte* slots = ring ? theirs.ring_slots() : theirs.pair_slots(own_index);
     const SharedCounter* tail = ring ? &theirs.ring_tail() : &theirs.pair_tail(own_index);
     SharedCounter* head = ring ? &mine.ring_head() : &mine.pair_head(peer_index);
-    link.receive = std::make_unique<ReceivePort>(wish.peer, SlotReceiver(geometry, slots, tail, head), ringer);
+    const Lender lender{peer.arena.get(), &theirs.words().withdrawn};
+    link.receive = std::make_unique<ReceivePort>(wish.peer, SlotReceiver(geometry, slots, tail, head), ringer, lender);
   }
   return link;
 }

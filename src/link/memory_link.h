@@ -33,6 +33,7 @@ class MemoryEndpoint : public Endpoint {
   std::vector<PeerMemory> memory_;  // by rank
   OwnMemory own_;                   // since connect()
   std::vector<int> local_index_;    // by rank
+  std::vector<bool> read_arena_;    // by rank: see Peers
 };
 
 }  // namespace ronde

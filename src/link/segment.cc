@@ -143,6 +143,7 @@ size_t Segment::touched_bytes() const {
 void Segment::start_counters_at(uint32_t value) {
   store_before_publish(words().published.value, value);
   store_before_publish(words().combined.value, value);
+  store_before_publish(words().read.value, value);
   for (OperationLine& line : words().lines) store_before_publish(line.sequence, value);
   store_before_publish(ring_tail().value, value);
   store_before_publish(ring_head().value, value);

@@ -35,6 +35,9 @@ struct SegmentWords {
   SleepWord sleep;
   SharedCounter published;  // window pieces of the owner that the others can read
   SharedCounter combined;   // window pieces whose part of the owner is reduced
+  SharedCounter read;  // window pieces of which the owner has read all that it needs; told where somebody waits for it
+  // Not 0: an operation has failed here, so what others were to read in the arena of the owner may be anything by now.
+  SharedCounter withdrawn;
   OperationLine lines[2];
 };
 

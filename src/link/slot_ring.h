@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/shared_word.h"
+#include "link/arena.h"
 
 namespace ronde {
 
@@ -23,6 +24,10 @@ struct SliceHead {
   uint64_t total = 0;     // bytes of the whole message, where each message has a size of its own; else 0
   bool operator==(const SliceHead&) const = default;
 };
+
+// Behind the head in the line of a slot: where in the sender's arena the payload lies, or kNoPlace if it is in the slot.
+inline constexpr size_t kPlaceInLine = 32;
+static_assert(sizeof(SliceHead) <= kPlaceInLine);
 
 // Slices that every ring link, slots or wire, holds between its ends. Schedules count on it: fewer would deadlock.
 inline constexpr uint32_t kLinkSlots = 4;
@@ -55,9 +60,10 @@ class SlotSender {
     return slot() + kCacheLine;
   }
 
-  // Hands the acquired slot to the receiver.
-  void commit(const SliceHead& head) {
+  // Hands the acquired slot to the receiver. place: of the payload, if it is not in the slot.
+  void commit(const SliceHead& head, Place place = kNoPlace) {
     std::memcpy(slot(), &head, sizeof head);
+    std::memcpy(slot() + kPlaceInLine, &place, sizeof place);
     place_ = geometry_.place_after(place_);
     publish(tail_->value, ++sent_);
   }
@@ -102,6 +108,12 @@ class SlotReceiver {
     SliceHead head;
     std::memcpy(&head, slot(), sizeof head);
     return head;
+  }
+
+  [[nodiscard]] Place place() const {
+    Place place = kNoPlace;
+    std::memcpy(&place, slot() + kPlaceInLine, sizeof place);
+    return place;
   }
 
   // Gives the slot back; its payload must not be read afterwards.

@@ -26,6 +26,7 @@
 #include "base/settings.h"
 #include "base/status.h"
 #include "base/wire.h"
+#include "link/arena.h"
 #include "link/port.h"
 #include "link/segment.h"
 
@@ -52,13 +53,15 @@ struct Peers {
   std::vector<int> local_index;  // by rank: its number among the ranks of this host, -1 on other hosts
   std::vector<bool> settled;     // by rank: a better transport reaches it already; no need to try. Empty: none
   std::vector<bool> pairs;       // by rank: pair links with it are this transport's. Empty: none. Known in step 5
+  std::vector<bool> read_arena;  // by rank: it can read this process's arena. Empty: none can. Known in step 5
 };
 
 // This rank's memory and doorbell, made between steps 2 and 3.
 struct OwnMemory {
   std::shared_ptr<Segment> segment;
   std::shared_ptr<Doorbell> doorbell;
-  int black_box = -1;  // a file that a peer or two on this host keep open, too; -1: none
+  int black_box = -1;            // a file that a peer or two on this host keep open, too; -1: none
+  std::shared_ptr<Arena> arena;  // of the process; null: it has none
 };
 
 // A peer's memory as this rank sees it, once a memory transport has reached it. Whoever uses ports over it keeps a copy.
@@ -67,6 +70,7 @@ struct PeerMemory {
   std::shared_ptr<const void> event_owner;  // keeps event_fd open
   int event_fd = -1;
   std::shared_ptr<const Fd> black_box;  // the peer's, from some; for whoever keeps it; until connect()
+  std::shared_ptr<const Arena> arena;   // of the peer's process; null: it has none, or it cannot be read here
 };
 
 // Which links there are between two ranks.

@@ -63,6 +63,10 @@ struct Message {
 // From this size of a result on it is written past the caches: it would not stay in them anyway.
 inline constexpr size_t kStreamingBytes = size_t{16} << 20;
 
+// Operations (send/receive: messages) up to this size copy what others are to read, wherever it lies: that costs less than to
+// wait until it has been read.
+inline constexpr size_t kCopiedBytes = size_t{32} << 10;
+
 // Ranks that can use windows: more would each read too many lines.
 inline constexpr int kMaxWindowRanks = 64;
 // Ranks that a star can have: its centre combines all inputs in one pass.

@@ -25,8 +25,13 @@ Communicator::Communicator(CommunicatorParts parts)
       failure_(life_),
       agreement_(*parts_.control, failure_, CallLog(parts_.black_box, parts_.options.counters_start),
                  parts_.options.rank),
-      context_{parts_.options.rank, parts_.options.nranks, parts_.options.name, &parts_.options.settings, &failure_,
-               &agreement_},
+      context_{parts_.options.rank,
+               parts_.options.nranks,
+               parts_.options.name,
+               &parts_.options.settings,
+               &failure_,
+               &agreement_,
+               &parts_.own.segment->words().withdrawn},
       pairs_(std::move(parts_.pair_ways), failure_.flag()),
       exchange_(pairs_, context_.nranks, parts_.options.counters_start),
       next_sequence_(parts_.options.counters_start + 1),  // lines hold the start: no operation has that number
@@ -257,6 +262,7 @@ std::vector<TransportTraffic> Communicator::traffic() const {
   const auto add = [](PortTraffic& sum, const PortTraffic& more) {
     sum.payload += more.payload;
     sum.heads += more.heads;
+    sum.staged += more.staged;
   };
   const auto add_link = [&](std::string_view transport, const MadeLink& link) {
     if (link.send) add(entry(transport).sent, link.send->traffic());
@@ -271,10 +277,15 @@ std::vector<TransportTraffic> Communicator::traffic() const {
     // Windows are read by all ranks of the node alike; they are counted with the transport of the first peer.
     const size_t peer = context_.rank == 0 ? 1 : 0;
     TransportTraffic& traffic = entry(parts_.transport_of[peer]);
-    add(traffic.sent, {parts_.windows.sent, parts_.windows.lines});
-    add(traffic.received, {parts_.windows.received, parts_.windows.lines});
+    add(traffic.sent, {parts_.windows.sent, parts_.windows.lines, parts_.windows.staged});
+    add(traffic.received, {parts_.windows.received, parts_.windows.lines, 0});
   }
   return all;
+}
+
+const Arena* Communicator::arena_of(int rank) const {
+  if (rank == context_.rank) return parts_.own.arena.get();
+  return parts_.peers.empty() ? nullptr : parts_.peers[static_cast<size_t>(rank)].arena.get();
 }
 
 MemoryUse Communicator::memory_use() const {

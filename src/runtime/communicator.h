@@ -124,6 +124,8 @@ class Communicator {
   [[nodiscard]] std::vector<TransportTraffic> traffic() const;
   [[nodiscard]] MemoryUse memory_use() const;
   ReductionTable& reductions() { return reductions_; }
+  // The memory of a rank's process, beside its segment, that this rank can read; null: there is none.
+  [[nodiscard]] const Arena* arena_of(int rank) const;
   // By the thread that drives the communicator.
   PairLinks& pairs() { return pairs_; }
 

@@ -207,7 +207,14 @@ class Setup {
     RONDE_ASSIGN(std::unique_ptr<Doorbell> doorbell, make_doorbell());
     parts_.own.doorbell = std::move(doorbell);
     parts_.own.black_box = process_.black_box().for_others();
+    if (shares_memory()) parts_.own.arena = process_.library_memory().arena(parts_.options.settings.mem_limit_bytes);
     return {};
+  }
+
+  [[nodiscard]] bool shares_memory() const {
+    bool shares = false;
+    for (size_t i = 0; i < transports_.size(); ++i) shares |= transports_[i]->shares_memory() && endpoints_[i];
+    return shares && nranks() > 1;
   }
 
   // The doorbell's word lies in the segment, which therefore must not go before it.
@@ -223,7 +230,7 @@ class Setup {
       for (size_t other = 0; other < nranks(); ++other) settled_[other] = settled_[other] || reached[i][other];
     }
     RONDE_ASSIGN(const std::vector<Bytes> all,
-                 rendezvous_->exchange("who reaches whom", write_reach(reached), deadline_));
+                 rendezvous_->exchange("who reaches whom", write_reach(reached, unread_arenas()), deadline_));
     RONDE_ASSIGN(choice_, TransportChoice::among(all, transports_.size(), parts_.options.settings.transport));
     parts_.transport_of.resize(nranks());
     parts_.peers.resize(nranks());
@@ -241,7 +248,22 @@ class Setup {
     node_of_rank_ = choice_.node_of_rank(shares_memory);
     all_share_memory_ = choice_.all_share_memory(shares_memory);
     choose_for_pairs(all, shares_memory);
+    if (parts_.own.arena != nullptr) read_arena_ = who_reads_arena_of(rank(), all, transports_.size());
     return {};
+  }
+
+  // Of the ranks whose memory is reached, those whose arena cannot be read, or that have none.
+  [[nodiscard]] std::vector<uint32_t> unread_arenas() const {
+    std::vector<uint32_t> unread;
+    for (size_t other = 0; other < nranks(); ++other) {
+      for (const auto& endpoint : endpoints_) {
+        const PeerMemory* memory = endpoint ? endpoint->memory_of(static_cast<int>(other)) : nullptr;
+        if (memory == nullptr) continue;
+        if (memory->arena == nullptr) unread.push_back(static_cast<uint32_t>(other));
+        break;
+      }
+    }
+    return unread;
   }
 
   // Too many ranks of a node leave no room for pair links in their segments: those take the best of the other transports. Of
@@ -300,13 +322,16 @@ class Setup {
   void set_windows() {
     if (!parts_.layout.windows) return;
     parts_.windows.pieces = parts_.options.counters_start;
+    const bool all_read = std::find(read_arena_.begin(), read_arena_.end(), false) == read_arena_.end();
+    if (all_read) parts_.windows.arena = parts_.own.arena.get();
     for (size_t other = 0; other < nranks(); ++other) {
       const PeerMemory& peer = parts_.peers[other];
       if (other == rank()) {
         parts_.windows.peers.push_back({parts_.own.segment.get(), {}});
       } else {
-        parts_.windows.peers.push_back(
-            {peer.segment.get(), Ringer(&peer.segment->words().sleep, peer.event_fd, parts_.options.rank)});
+        parts_.windows.peers.push_back({peer.segment.get(),
+                                        Ringer(&peer.segment->words().sleep, peer.event_fd, parts_.options.rank),
+                                        peer.arena.get()});
       }
     }
   }
@@ -351,6 +376,7 @@ class Setup {
     if (!mine.empty() || joins_pairs) {
       Peers peers = peers_of(transport);
       peers.pairs = std::move(pairs);
+      peers.read_arena = read_arena_;
       RONDE_ASSIGN(std::vector<MadeLink> made, endpoints_[transport]->connect(mine, peers, parts_.own, deadline_));
       std::move(made.begin(), made.end(), std::back_inserter(parts_.links));
     }
@@ -386,6 +412,7 @@ class Setup {
   TransportChoice choice_;
   std::vector<int> node_of_rank_;
   bool all_share_memory_ = false;
+  std::vector<bool> read_arena_;  // by rank: it can read this process's arena; empty: there is none
 };
 
 }  // namespace

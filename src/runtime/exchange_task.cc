@@ -163,12 +163,18 @@ ExchangeTask::Step ExchangeTask::send(Transfer& transfer) {
 
 bool ExchangeTask::send_slice(Transfer& transfer, const SliceHead& head) const {
   const std::byte* payload = transfer.from + transfer.moved;
-  if (transfer.out->by_reference() && !in_place_) return transfer.out->send_by_reference(head, payload);
+  if (!in_place_ && refers(transfer, payload, head.bytes)) return transfer.out->send_by_reference(head, payload);
   std::byte* slot = transfer.out->acquire();
   if (slot == nullptr) return false;
   if (head.bytes > 0) copy_bytes(slot, payload, head.bytes, false);
+  transfer.out->count_staged(head.bytes);
   transfer.out->commit(head);
   return true;
+}
+
+bool ExchangeTask::refers(const Transfer& transfer, const std::byte* payload, size_t bytes) {
+  if (transfer.out->by_reference()) return true;
+  return transfer.bytes > plan::kCopiedBytes && transfer.out->lends(payload, bytes);
 }
 
 ExchangeTask::Step ExchangeTask::receive(Transfer& transfer) {
@@ -201,6 +207,10 @@ ExchangeTask::Step ExchangeTask::receive(Transfer& transfer) {
       return Step::stopped;
     }
     if (payload != nullptr && expected.bytes > 0) copy_bytes(target, payload, expected.bytes, false);
+    if (!port.still_lent()) {
+      result_ = blocked_on_broken_link(*port.broken());
+      return Step::stopped;
+    }
     port.release(expected);
     transfer.moved += expected.bytes;
     ++transfer.slices;

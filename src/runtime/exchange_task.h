@@ -63,6 +63,8 @@ class ExchangeTask final : public OperationTask {
     return transfer.before == nullptr || transfer.before->done;
   }
   bool send_slice(Transfer& transfer, const SliceHead& head) const;
+  // Whether what is sent goes from where it lies.
+  [[nodiscard]] static bool refers(const Transfer& transfer, const std::byte* payload, size_t bytes);
   Progress stop_for(const ReceivePort& port, const SliceHead& expected);
   [[nodiscard]] SliceHead head(const Transfer& transfer) const;
   [[nodiscard]] bool is_over(const Transfer& transfer) const;

@@ -52,6 +52,7 @@ LinkTask::LinkTask(const OperationContext& context, const OperationArgs& args, u
       partial_bytes_(element_bytes(reduction.partial)),
       slice_count_(choice.cut_bytes / std::max(element_bytes_, partial_bytes_)),
       streaming_(all_blocks(args, context.nranks) * element_bytes_ >= plan::kStreamingBytes),
+      lends_(all_blocks(args, context.nranks) * element_bytes_ > plan::kCopiedBytes),
       moves_(!schedule::reduces(args.what) && args.what != Collective::barrier),
       input_is_partial_(reduction.partial == args.type && !reduction.multiplies),
       partials_are_inputs_(partials_are_inputs(schedule)),
@@ -145,12 +146,18 @@ LinkTask::Outcome LinkTask::acquire() {
   if (step_.to.count == 1) {
     const int position = peer_at(step_.to, 0);
     SendPort& port = *links_.send[static_cast<size_t>(position)];
-    if (!port.by_reference() || reference_source() == nullptr) {
+    if (!refers(port)) {
       target_ = port.acquire();
       if (target_ == nullptr) return wait_for_rank(position);
     }
   }
   compute();
+  for (int i = 0; i < step_.from.count; ++i) {
+    ReceivePort& port = *links_.receive[static_cast<size_t>(peer_at(step_.from, i))];
+    if (port.still_lent()) continue;
+    result_ = blocked_on_broken_link(*port.broken());
+    return Outcome::wait;
+  }
   for (int i = 0; i < step_.from.count; ++i) {
     const auto at = static_cast<size_t>(peer_at(step_.from, i));
     links_.receive[at]->release(head(links_.received[at], receives_));
@@ -176,7 +183,10 @@ void LinkTask::move() {
   const std::byte* source = step_.from_output ? output_ : input_;
   if (step_.from.count > 0) source = receives_into_place() ? output_ : links_.slots[0];
   const size_t bytes = count_ * element_bytes_;
-  if (target_ != nullptr) copy_bytes(target_, source, bytes, false);
+  if (target_ != nullptr) {
+    copy_bytes(target_, source, bytes, false);
+    links_.send[static_cast<size_t>(peer_at(step_.to, 0))]->count_staged(bytes);
+  }
   if (step_.keep && source != output_) copy_bytes(output_, source, bytes, streaming_);
 }
 
@@ -222,12 +232,13 @@ LinkTask::Outcome LinkTask::send() {
     const SliceHead slice = head(links_.sent[at], sends_);
     if (target_ != nullptr) {
       port.commit(slice);
-    } else if (port.by_reference()) {
+    } else if (refers(port)) {
       if (!port.send_by_reference(slice, reference_source())) return wait_for_rank(position);
     } else {  // one of several peers: each gets a copy of the result
       std::byte* slot = port.acquire();
       if (slot == nullptr) return wait_for_rank(position);
       copy_bytes(slot, reference_source(), slice.bytes, false);
+      port.count_staged(slice.bytes);
       port.commit(slice);
     }
     ++links_.sent[at];
@@ -240,7 +251,7 @@ LinkTask::Outcome LinkTask::send() {
 
 // Everything that is sent from the caller's memory must have left it.
 LinkTask::Outcome LinkTask::flush() {
-  for (const SendPort* port : links_.send) {
+  for (SendPort* port : links_.send) {
     if (port == nullptr || port->idle()) continue;
     result_ = port->broken() != nullptr ? blocked_on_broken_link(*port->broken()) : blocked_on(kWaitsForAny, false);
     return Outcome::wait;
@@ -303,6 +314,13 @@ const void* LinkTask::reference_source() const {
   if (step_.from_output) return output_;
   if (step_.from.count == 0) return moves_ || sends_ == Content::input || input_is_partial_ ? input_ : nullptr;
   return step_.keep || partial_bytes_ == element_bytes_ ? output_ : nullptr;
+}
+
+// Whether what this step sends goes to that port from where it lies.
+bool LinkTask::refers(const SendPort& port) const {
+  const void* source = reference_source();
+  if (source == nullptr) return false;
+  return port.by_reference() || (lends_ && port.lends(source, content_bytes(sends_)));
 }
 
 size_t LinkTask::content_bytes(Content content) const {

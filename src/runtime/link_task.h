@@ -53,6 +53,7 @@ class LinkTask final : public OperationTask {
   [[nodiscard]] Block block(int chunk) const;
   [[nodiscard]] bool receives_into_place() const;
   [[nodiscard]] const void* reference_source() const;
+  [[nodiscard]] bool refers(const SendPort& port) const;
   [[nodiscard]] size_t content_bytes(Content content) const;
   [[nodiscard]] SliceHead head(uint32_t slice, Content content) const;
   [[nodiscard]] int peer_at(const schedule::Peers& peers, int index) const;
@@ -64,6 +65,7 @@ class LinkTask final : public OperationTask {
   size_t partial_bytes_;  // of one element of a partial result
   size_t slice_count_;    // elements
   bool streaming_;
+  bool lends_;             // what lies in memory that others read is not copied
   bool moves_;             // nothing is combined: every slice is final
   bool input_is_partial_;  // an own input can be sent as a partial result without conversion
   bool partials_are_inputs_;

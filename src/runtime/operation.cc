@@ -83,6 +83,7 @@ std::string_view operation_name(const OperationArgs& args) {
     case Purpose::split: return "CommSplit";
     case Purpose::dup: return "CommDup";
     case Purpose::grow: return "CommGrow";
+    case Purpose::window: return "CommWindowRegister";
   }
   return "?";
 }

@@ -48,7 +48,7 @@ inline constexpr RedOp kUserDefined = static_cast<RedOp>(33);
 
 // What an operation is for: the user called it, or it is a step of a function in which the ranks of a communicator make
 // another one. Those steps are all-gathers.
-enum class Purpose : uint8_t { collective, split, dup, grow };
+enum class Purpose : uint8_t { collective, split, dup, grow, window };
 
 struct OperationArgs {
   const void* send = nullptr;

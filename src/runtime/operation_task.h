@@ -21,6 +21,7 @@ struct OperationContext {
   const Settings* settings = nullptr;
   FailureState* failure = nullptr;
   Agreement* agreement = nullptr;
+  SharedCounter* withdrawn = nullptr;  // of this rank, see SegmentWords; null: nobody reads its memory
 };
 
 class OperationTask : public Task {
@@ -33,6 +34,8 @@ class OperationTask : public Task {
         digest_(is_numbered(args) ? context.agreement->log().chained(digest_of(args)) : digest_of(args)),
         record_(context.agreement->log().begin(args, sequence, digest_, algorithm)) {}
   virtual ~OperationTask() {
+    // Before the buffers are the caller's again, which others may still read.
+    if (!status_.ok() && context_.withdrawn != nullptr) withdraw(context_.withdrawn->value, 1);
     CallLog::end(record_, status_.ok() ? black_box::OperationState::ended : black_box::OperationState::failed);
     if (others_know_of_wait_) context_.agreement->resumed();
   }

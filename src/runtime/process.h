@@ -12,6 +12,7 @@
 #include "control/control.h"
 #include "link/transport.h"
 #include "runtime/black_box.h"
+#include "runtime/library_memory.h"
 #include "runtime/start_up.h"
 #include "runtime/worker.h"
 
@@ -43,12 +44,14 @@ class Process {
   StartUps& start_ups() { return start_ups_; }
   BlackBox& black_box() { return black_box_; }
   SharedMemoryBudget& shared_memory() { return shared_memory_; }
+  LibraryMemory& library_memory() { return library_memory_; }
   [[nodiscard]] std::span<const std::unique_ptr<Transport>> transports() const { return transports_; }
 
  private:
   std::vector<std::unique_ptr<Transport>> transports_;
   BlackBox black_box_;
   SharedMemoryBudget shared_memory_;
+  LibraryMemory library_memory_;
   EventLoop loop_;
   ControlTable control_;
   Worker worker_;

@@ -28,7 +28,7 @@ UnpackedCall unpack_call(uint32_t what) {
   call.args.what = static_cast<Collective>(what >> 24);
   if (!is_numbered(call.args)) call.args.messages_kind = static_cast<MessagesKind>(std::min(what & 0xff, uint32_t{2}));
   if (has_purpose(call.args))
-    call.args.purpose = static_cast<Purpose>(std::min(what & 0xff, static_cast<uint32_t>(Purpose::grow)));
+    call.args.purpose = static_cast<Purpose>(std::min(what & 0xff, static_cast<uint32_t>(Purpose::window)));
   const uint32_t algorithm = what >> 16 & 0xff;
   if (algorithm <= static_cast<uint32_t>(plan::kLastAlgorithm))
     call.algorithm = static_cast<plan::Algorithm>(algorithm);

@@ -26,7 +26,7 @@ size_t reach_bytes(size_t transports, size_t nranks) { return (transports * nran
 
 }  // namespace
 
-Bytes write_reach(const std::vector<std::vector<bool>>& reached) {
+Bytes write_reach(const std::vector<std::vector<bool>>& reached, const std::vector<uint32_t>& unread_arenas) {
   const size_t nranks = reached.empty() ? 0 : reached.front().size();
   Bytes bits(reach_bytes(reached.size(), nranks));
   for (size_t transport = 0; transport < reached.size(); ++transport) {
@@ -35,7 +35,21 @@ Bytes write_reach(const std::vector<std::vector<bool>>& reached) {
       if (reached[transport][rank]) bits[bit / 8] |= std::byte{1} << (bit % 8);
     }
   }
-  return bits;
+  Writer writer;
+  writer.raw(bits.data(), bits.size());
+  for (const uint32_t rank : unread_arenas) writer.number(rank);
+  return writer.take();
+}
+
+std::vector<bool> who_reads_arena_of(size_t rank, const std::vector<Bytes>& reached, size_t transports) {
+  std::vector<bool> reads(reached.size(), true);
+  for (size_t other = 0; other < reached.size(); ++other) {
+    Reader reader(ByteView(reached[other]).subspan(reach_bytes(transports, reached.size())));
+    while (reader.ok() && !reader.complete()) {
+      if (reader.number<uint32_t>() == rank) reads[other] = false;
+    }
+  }
+  return reads;
 }
 
 std::optional<size_t> best_transport(const std::vector<Bytes>& reached, size_t a, size_t b,
@@ -55,7 +69,8 @@ Result<TransportChoice> TransportChoice::among(const std::vector<Bytes>& reached
   made.nranks_ = nranks;
   made.choice_.resize(nranks == 0 ? 0 : place(nranks, 0));
   for (size_t a = 0; a < nranks; ++a) {
-    if (reached[a].size() != reach_bytes(transports, nranks)) {
+    const size_t bits = reach_bytes(transports, nranks);
+    if (reached[a].size() < bits || (reached[a].size() - bits) % sizeof(uint32_t) != 0) {
       return Status(rondeInternalError, fmt::format("what rank {} reaches cannot be read", a));
     }
     const Reach from_a(reached[a], nranks);

@@ -10,8 +10,13 @@
 
 namespace ronde {
 
-// By transport (best first) and rank: what a rank has reached. As bytes for the others.
-Bytes write_reach(const std::vector<std::vector<bool>>& reached);
+// By transport (best first) and rank: what a rank has reached; and, in rising order, ranks whose arenas it cannot read. As
+// bytes for the others.
+Bytes write_reach(const std::vector<std::vector<bool>>& reached, const std::vector<uint32_t>& unread_arenas = {});
+
+// By rank: whether it can read the arena of `rank`, if it reads its memory at all. reached: what each rank has written, of
+// which a TransportChoice was made; transports: their number.
+std::vector<bool> who_reads_arena_of(size_t rank, const std::vector<Bytes>& reached, size_t transports);
 
 // The best transport that reaches both ways between two ranks, among those that are usable; nothing: there is none.
 // reached: what each rank has written, of which a TransportChoice was made. usable: by transport.

@@ -102,6 +102,9 @@ struct WindowConditions {
   // A part lies at the same place for all pieces. Else parts may lie anywhere in the slot (pieces of different lengths:
   // the last one, the next operation), and none may be written while any part of an earlier piece is still needed.
   bool fixed_parts = false;
+  // Nothing is copied into windows: others read inputs and results in the user's memory, where they lie, of those positions.
+  // What is still read there when a position has ended is the executor's to wait for.
+  std::function<bool(int position)> lends;
 };
 
 // Publishing and combining are announced by counters, so every position must publish all pieces in order, and combine those

@@ -56,11 +56,9 @@ class WindowMachine {
   WindowSlot& slot(int owner, size_t piece) {
     return slots_[count(owner) * conditions_.slots + piece % conditions_.slots];
   }
-  Contributions& output(int position, size_t piece, int part) {
-    return outputs_[(count(position) * program_.pieces + piece) * count(n_) + count(part)];
-  }
+  Contributions& output(int position, size_t piece, int part) { return outputs_[place(position, piece, part)]; }
   std::vector<bool>::reference input_overwritten(int position, size_t piece, int part) {
-    return input_overwritten_[(count(position) * program_.pieces + piece) * count(n_) + count(part)];
+    return input_overwritten_[place(position, piece, part)];
   }
 
   void start();
@@ -74,6 +72,11 @@ class WindowMachine {
   Contributions own_input(int position, size_t piece, int part);
   void write_output(int position, size_t piece, int part, const Contributions& value);
   void write_window(int owner, size_t piece, int part, bool combined, const Contributions& value);
+  const Contributions& read_lent(int reader, int owner, size_t piece, int part, bool combined);
+  bool lends(int position) const { return conditions_.lends && conditions_.lends(position); }
+  size_t place(int position, size_t piece, int part) const {
+    return (count(position) * program_.pieces + piece) * count(n_) + count(part);
+  }
   void check_all_read(int owner, const Times& reads);
   const Contributions& read_window(int reader, int owner, size_t piece, int part, bool combined);
   void check_end();
@@ -95,6 +98,8 @@ class WindowMachine {
   std::vector<WindowPart> parts_;
   std::vector<Contributions> outputs_;
   std::vector<bool> input_overwritten_;
+  std::vector<Times> input_reads_;     // by others, where inputs are lent
+  std::vector<Contributions> inputs_;  // by position
   std::string why_;
 };
 
@@ -122,6 +127,9 @@ void WindowMachine::start() {
   parts_.assign(slots_.size() * count(n_), {.reads = Times(count(n_))});
   outputs_.resize(count(n_) * program_.pieces * count(n_));
   input_overwritten_.resize(outputs_.size());
+  if (!conditions_.lends) return;
+  input_reads_.assign(outputs_.size(), Times(count(n_)));
+  for (int position = 0; position < n_; ++position) inputs_.push_back(Contributions::of(position));
 }
 
 // Does the next step of `position` if it can be done.
@@ -187,7 +195,7 @@ std::string WindowMachine::blocked(const WindowStep& step) const {
 
 void WindowMachine::publish(int position, const WindowStep& step) {
   for (int part = 0; part < n_; ++part) {
-    if (!covers(step.parts, position, part)) continue;
+    if (!covers(step.parts, position, part) || lends(position)) continue;
     write_window(position, step.piece, part, false, own_input(position, step.piece, part));
   }
   Whereabouts& me = positions_[count(position)];
@@ -203,7 +211,7 @@ void WindowMachine::combine(int position, const WindowStep& step) {
       if (other != position) sum.add(read_window(position, other, step.piece, part, false));
     }
     write_output(position, step.piece, part, sum);
-    if (step.hand_out) write_window(position, step.piece, part, true, sum);
+    if (step.hand_out && !lends(position)) write_window(position, step.piece, part, true, sum);
   }
   Whereabouts& me = positions_[count(position)];
   me.at_combine[step.piece] = me.clock;
@@ -231,7 +239,10 @@ void WindowMachine::write_output(int position, size_t piece, int part, const Con
   if (!program_.meaning(piece).holds(position, part)) fail_at(position, "writes what it has no output for");
   if (!target.empty()) fail_at(position, "writes an output twice");
   target = value;
-  if (conditions_.in_place) input_overwritten(position, piece, part) = true;
+  // What is kept in place lies there already.
+  if (!conditions_.in_place || value.first_difference(Contributions::of(position), n_) == n_) return;
+  if (lends(position)) check_all_read(position, input_reads_[place(position, piece, part)]);
+  input_overwritten(position, piece, part) = true;
 }
 
 void WindowMachine::check_all_read(int owner, const Times& reads) {
@@ -257,7 +268,21 @@ void WindowMachine::write_window(int owner, size_t piece, int part, bool combine
   target.value = value;
 }
 
+// In the owner's user memory: its input, which is still there, or the result that it has combined.
+const Contributions& WindowMachine::read_lent(int reader, int owner, size_t piece, int part, bool combined) {
+  if (combined) {
+    const Contributions& result = output(owner, piece, part);
+    if (result.empty()) fail_at(reader, "wants a result from " + std::to_string(owner) + " that may not be there");
+    return result;
+  }
+  if (input_overwritten(owner, piece, part))
+    fail_at(reader, "wants an input of " + std::to_string(owner) + " that may be overwritten");
+  input_reads_[place(owner, piece, part)][count(reader)] = positions_[count(reader)].clock.time(reader);
+  return inputs_[count(owner)];
+}
+
 const Contributions& WindowMachine::read_window(int reader, int owner, size_t piece, int part, bool combined) {
+  if (lends(owner)) return read_lent(reader, owner, piece, part, combined);
   WindowPart& source = window(owner, piece, part);
   WindowSlot& around = slot(owner, piece);
   if (source.piece != piece || source.combined != combined) {

@@ -25,11 +25,11 @@ size_t end_of(const std::vector<schedule::Range>& blocks) {
   return end;
 }
 
-std::vector<std::byte> poisoned(size_t bytes) {
-  return std::vector<std::byte>(bytes + 2 * kGuard + kCacheLine, kPoison);
+void poison(std::pmr::vector<std::byte>& memory, size_t bytes) {
+  memory.assign(bytes + 2 * kGuard + kCacheLine, kPoison);
 }
 
-size_t offset_in(const std::vector<std::byte>& memory, size_t misaligned) {
+size_t offset_in(const std::pmr::vector<std::byte>& memory, size_t misaligned) {
   const size_t past_line = reinterpret_cast<uintptr_t>(memory.data() + kGuard) % kCacheLine;
   return kGuard + (kCacheLine - past_line) % kCacheLine + misaligned % kCacheLine;
 }
@@ -47,8 +47,15 @@ std::string text_of(const CollectiveCall& call) {
                      call.misaligned != 0 ? ", unaligned" : "");
 }
 
-CollectiveBuffers::CollectiveBuffers(const CollectiveCall& call, int rank, int nranks)
-    : call_(call), rank_(rank), nranks_(nranks), given_(given_by(rank)), taken_(taken_by(rank)) {
+CollectiveBuffers::CollectiveBuffers(const CollectiveCall& call, int rank, int nranks,
+                                     std::pmr::memory_resource* memory)
+    : call_(call),
+      rank_(rank),
+      nranks_(nranks),
+      given_(given_by(rank)),
+      taken_(taken_by(rank)),
+      input_(memory),
+      output_(memory) {
   lay_out();
   fill();
   input_before_ = input_;
@@ -106,13 +113,13 @@ void CollectiveBuffers::lay_out() {
   const auto own = static_cast<size_t>(rank_);
   shares_memory_ = call_.in_place && takes_part_as_root();
   if (!shares_memory_) {
-    input_ = poisoned(end_of(given_) * size);
-    output_ = poisoned(end_of(taken_) * size);
+    poison(input_, end_of(given_) * size);
+    poison(output_, end_of(taken_) * size);
     input_at_ = offset_in(input_, 2 * call_.misaligned);
     output_at_ = offset_in(output_, call_.misaligned);
     return;
   }
-  output_ = poisoned(std::max(end_of(given_), end_of(taken_)) * size);
+  poison(output_, std::max(end_of(given_), end_of(taken_)) * size);
   input_at_ = output_at_ = offset_in(output_, call_.misaligned);
   if (call_.what == Collective::all_gather || call_.what == Collective::gather) input_at_ += taken_[own].offset * size;
   if (call_.what == Collective::reduce_scatter || call_.what == Collective::scatter)
@@ -204,7 +211,7 @@ Status CollectiveBuffers::check() const {
   const auto wrong = [&](const std::string& what) {
     return Status(rondeInternalError, fmt::format("rank {} of {}, {}: {}", rank_, nranks_, text_of(call_), what));
   };
-  std::vector<std::byte> untouched = output_;  // with the result taken out
+  std::pmr::vector<std::byte> untouched = output_;  // with the result taken out
   for (size_t block = 0; block < taken_.size(); ++block) {
     for (size_t i = 0; i < taken_[block].count; ++i) {
       const size_t at = output_at_ + (taken_[block].offset + i) * size;
@@ -221,10 +228,12 @@ Status CollectiveBuffers::check() const {
   return {};
 }
 
-Status run_collectives(World& world, const std::vector<CollectiveCall>& calls) {
+Status run_collectives(World& world, const std::vector<CollectiveCall>& calls,
+                       const std::function<std::pmr::memory_resource*(int rank)>& memory) {
   return first_failure(world.run([&](Communicator& comm) -> Status {
     for (const CollectiveCall& call : calls) {
-      CollectiveBuffers buffers(call, comm.rank(), comm.nranks());
+      CollectiveBuffers buffers(call, comm.rank(), comm.nranks(),
+                                memory ? memory(comm.rank()) : std::pmr::get_default_resource());
       RONDE_TRY(comm.run(buffers.args()));
       RONDE_TRY(buffers.check());
     }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory_resource>
 #include <string>
 #include <vector>
 
@@ -27,7 +29,9 @@ struct CollectiveCall {
 // The buffers of one rank for one call, with guards around each.
 class CollectiveBuffers {
  public:
-  CollectiveBuffers(const CollectiveCall& call, int rank, int nranks);
+  // memory: where the two buffers come from.
+  CollectiveBuffers(const CollectiveCall& call, int rank, int nranks,
+                    std::pmr::memory_resource* memory = std::pmr::get_default_resource());
 
   [[nodiscard]] OperationArgs args();
   // Ok if the result is exact, and nothing else has changed.
@@ -50,16 +54,17 @@ class CollectiveBuffers {
   Blocks given_;
   Blocks taken_;
   bool shares_memory_ = false;  // in place: send and receive buffer are in output_
-  std::vector<std::byte> input_;
-  std::vector<std::byte> output_;
+  std::pmr::vector<std::byte> input_;
+  std::pmr::vector<std::byte> output_;
   size_t input_at_ = 0;   // where the send buffer begins, in input_ or output_
   size_t output_at_ = 0;  // where the receive buffer begins, in output_
-  std::vector<std::byte> input_before_;
-  std::vector<std::byte> output_before_;
+  std::pmr::vector<std::byte> input_before_;
+  std::pmr::vector<std::byte> output_before_;
 };
 
-// Runs the calls one after the other on all ranks; ok if all results are exact.
-Status run_collectives(World& world, const std::vector<CollectiveCall>& calls);
+// Runs the calls one after the other on all ranks; ok if all results are exact. memory: of a rank's buffers; null: any.
+Status run_collectives(World& world, const std::vector<CollectiveCall>& calls,
+                       const std::function<std::pmr::memory_resource*(int rank)>& memory = nullptr);
 
 // Every kind with some counts, types, reductions, roots and places, by turns that start at `turn`.
 std::vector<CollectiveCall> mixed_collectives(int nranks, size_t turn, size_t largest_count);

@@ -31,11 +31,11 @@ TEST_CASE("what makes communicators is named by its function, and told from the 
 
 TEST_CASE("a recorded call keeps what it was for") {
   OperationArgs args{nullptr, nullptr, 12, rondeUint8, rondeSum, Collective::all_gather};
-  for (const Purpose purpose : {Purpose::collective, Purpose::split, Purpose::dup, Purpose::grow}) {
+  for (const Purpose purpose : {Purpose::collective, Purpose::split, Purpose::dup, Purpose::grow, Purpose::window}) {
     args.purpose = purpose;
     CHECK(unpack_call(pack_call(args, plan::Algorithm::direct)).args.purpose == purpose);
   }
-  CHECK(unpack_call(pack_call(args, plan::Algorithm::direct) | 0xff).args.purpose == Purpose::grow);
+  CHECK(unpack_call(pack_call(args, plan::Algorithm::direct) | 0xff).args.purpose == Purpose::window);
 }
 
 }  // namespace ronde

@@ -27,6 +27,18 @@ std::vector<Bytes> reach_of(const std::vector<int>& hosts, const std::vector<int
 
 }  // namespace
 
+TEST_CASE("arenas that a rank cannot read are told with what it reaches") {
+  std::vector<Bytes> all = reach_of({0, 0, 0}, {0, 1, 2});
+  std::vector<std::vector<bool>> reached(kTransports, std::vector<bool>(3, true));
+  all[1] = write_reach(reached, {0, 2});
+  REQUIRE(TransportChoice::among(all, kTransports, "auto").ok());
+  CHECK(who_reads_arena_of(0, all, kTransports) == std::vector<bool>{true, false, true});
+  CHECK(who_reads_arena_of(1, all, kTransports) == std::vector<bool>{true, true, true});
+  CHECK(who_reads_arena_of(2, all, kTransports) == std::vector<bool>{true, false, true});
+  all[1].pop_back();
+  CHECK_FALSE(TransportChoice::among(all, kTransports, "auto").ok());
+}
+
 TEST_CASE("two ranks are joined by the first transport that reaches both ways") {
   const auto choice = TransportChoice::among(reach_of({0, 0, 0, 1, 1}, {0, 0, 1, 2, 3}), kTransports, "auto");
   REQUIRE(choice.ok());

@@ -16,6 +16,10 @@ bool says(const Verdict& verdict, const std::string& text) { return verdict.why.
 // In some order of progress a slot is overwritten before it is read; which of the two ends is caught depends on the order.
 bool unsafe(const Verdict& verdict) { return says(verdict, "may still be reading") || says(verdict, "may lie"); }
 
+bool unsafe_lent(const Verdict& verdict) {
+  return says(verdict, "may still be reading") || says(verdict, "may be overwritten");
+}
+
 void require_ok(const WindowProgram& program, size_t slots) {
   for (const bool in_place : {false, true}) {
     if (program.positions > 48 && in_place != (program.positions % 2 == 0)) continue;  // the cost grows with n^3
@@ -131,6 +135,43 @@ TEST_CASE("reduce-scatter and all-gather are complete, exact, safe and end for n
       }
     }
   }
+}
+
+namespace {
+
+// Everybody lends, or every other one does and the others copy.
+void require_ok_lent(const WindowProgram& program, size_t slots) {
+  for (const bool in_place : {false, true}) {
+    for (const int every : {1, 2}) {
+      const Verdict verdict = verify_windows(
+          program,
+          {.slots = slots, .in_place = in_place, .lends = [every](int position) { return position % every == 0; }});
+      if (!verdict.ok) FAIL(verdict.why << " (n " << program.positions << " pieces " << program.pieces << ")");
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("two-shot, reduce-scatter and all-gather are right where inputs and results are read in the user's memory") {
+  for (int n = 2; n <= 32; ++n) {
+    for (const size_t pieces : {1, 2, 5}) {
+      require_ok_lent(window_program<TwoShot>(n, pieces), TwoShot::kSlots);
+      require_ok_lent(window_program<DirectReduceScatter>(n, pieces), DirectReduceScatter::kSlots);
+      require_ok_lent(window_program<DirectAllGather>(n, pieces), DirectAllGather::kSlots);
+    }
+  }
+}
+
+TEST_CASE("inputs that are lent and overwritten too early are found") {
+  const auto all = [](int) { return true; };
+  // One-shot writes over its input in place while others may still read it.
+  CHECK(unsafe_lent(verify_windows(window_program<OneShot>(3, 2), {.slots = 2, .in_place = true, .lends = all})));
+  CHECK(verify_windows(window_program<OneShot>(3, 2), {.slots = 2, .lends = all}).ok);
+  // Two-shot whose fetch does not wait for the one who combines that part.
+  const auto program =
+      with_fault(window_program<TwoShot>(2, 1), 0, 2, [](WindowStep& step) { step.as_published = true; });
+  CHECK_FALSE(verify_windows(program, {.slots = TwoShot::kSlots, .in_place = true, .lends = all}).ok);
 }
 
 TEST_CASE("operations may follow each other in the same window without a barrier") {

@@ -63,7 +63,7 @@ class InprocEndpoint final : public MemoryEndpoint {
       if (!table_->find({context().job, static_cast<int>(rank)}, there, context(), deadline)) {
         return Status(rondeTimedOut, fmt::format("rank {}, in the same process, did not bring its memory", rank));
       }
-      found(static_cast<int>(rank), {there.segment, there.doorbell, there.doorbell->event_fd()});
+      found(static_cast<int>(rank), {there.segment, there.doorbell, there.doorbell->event_fd(), nullptr, there.arena});
       reached[rank] = true;
     }
     return reached;

@@ -21,6 +21,13 @@ constexpr int kPollMs = 50;
 
 enum class Step { more, finished, failed };
 
+// What comes with the descriptors: of the segment, the doorbell, the arena if it has a token, the black box for some.
+struct Tokens {
+  Nonce segment{};
+  Nonce arena{};
+};
+constexpr Nonce kNoArena{};
+
 // Reads up to `size` bytes; 0: nothing yet, -1: closed or broken.
 ssize_t read_some(int socket, std::byte* target, size_t size) {
   const ssize_t received = retry_interrupted([&] { return ::recv(socket, target, size, 0); });
@@ -69,14 +76,18 @@ class Outgoing {
       client_.feed({buffer, static_cast<size_t>(received)});
     }
     if (client_.state() == ProofState::refused) return Step::failed;
-    const int descriptors[] = {offer_.memfd, offer_.event_fd, offer_.black_box};
-    const size_t count = candidate_.gets_black_box && offer_.black_box >= 0 ? 3 : 2;
-    const bool sent = write_all(socket_.get(), client_.proof()) &&
-                      send_with_descriptors(socket_.get(), offer_.token, std::span(descriptors, count));
-    return sent ? Step::finished : Step::failed;
+    return write_all(socket_.get(), client_.proof()) && send_memory() ? Step::finished : Step::failed;
   }
 
  private:
+  [[nodiscard]] bool send_memory() const {
+    const Tokens tokens{offer_.token, offer_.arena >= 0 ? offer_.arena_token : kNoArena};
+    std::vector<int> descriptors{offer_.memfd, offer_.event_fd};
+    if (offer_.arena >= 0) descriptors.push_back(offer_.arena);
+    if (candidate_.gets_black_box && offer_.black_box >= 0) descriptors.push_back(offer_.black_box);
+    return send_with_descriptors(socket_.get(), std::as_bytes(std::span(&tokens, 1)), descriptors);
+  }
+
   const Offer& offer_;
   const Candidate& candidate_;
   ProofClient client_;
@@ -109,17 +120,22 @@ class Incoming {
     const Claim& claim = server_.claim();
     const bool meant = claim.role == Role::segment && claim.server_rank == static_cast<uint32_t>(own_rank_);
     if (server_.state() == ProofState::refused || !meant) return Step::failed;
-    std::array<Fd, 3> descriptors;
-    switch (receive_with_descriptors(socket_.get(), received_.token, descriptors, 1)) {
+    Tokens tokens;
+    std::array<Fd, 4> descriptors;
+    switch (receive_with_descriptors(socket_.get(), std::as_writable_bytes(std::span(&tokens, 1)), descriptors, 2)) {
       case ReceiveOutcome::not_yet: return Step::more;
       case ReceiveOutcome::refused: return Step::failed;
       case ReceiveOutcome::full: return shortage(EMFILE);
       case ReceiveOutcome::received: break;
     }
     received_.rank = static_cast<int>(claim.client_rank);
+    received_.token = tokens.segment;
+    received_.arena_token = tokens.arena;
     received_.memfd = std::move(descriptors[0]);
     received_.event = std::move(descriptors[1]);
-    received_.black_box = std::move(descriptors[2]);
+    const bool with_arena = tokens.arena != kNoArena;
+    if (with_arena) received_.arena = std::move(descriptors[2]);
+    received_.black_box = std::move(descriptors[with_arena ? 3 : 2]);
     return Step::finished;
   }
 

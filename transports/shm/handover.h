@@ -23,6 +23,9 @@ struct Offer {  // what a rank hands out
   int memfd = -1;
   int event_fd = -1;
   int black_box = -1;  // for some candidates; -1: none
+  // The arena of its process; the descriptor is -1 if there is none.
+  Nonce arena_token{};
+  int arena = -1;
 };
 
 struct Candidate {
@@ -37,6 +40,8 @@ struct Received {  // what a rank got
   Fd memfd;
   Fd event;
   Fd black_box;  // if one came
+  Nonce arena_token{};
+  Fd arena;  // if one came
 };
 
 // Blocks until everything that can come has come, at most to the deadline, or until `stop` (may be null) is set. What did

@@ -19,29 +19,37 @@ namespace {
 
 constexpr Milliseconds kHandoverLimit{10'000};
 
-// The segments that this process has mapped, by token: a segment is mapped once in a process, however many of its ranks
-// read it, and never beside its owner's own mapping.
-class SegmentCache {
+// What of one kind this process has mapped, by token: each is mapped once in a process, however many of its ranks read it,
+// and never beside its owner's own mapping.
+template <typename Memory>
+class MappedOnce {
  public:
-  void put(const std::shared_ptr<Segment>& segment) {
+  void put(const std::shared_ptr<Memory>& memory) {
     const std::scoped_lock lock(mutex_);
-    segments_[segment->token()] = segment;
+    mapped_[memory->token()] = memory;
   }
-  Result<std::shared_ptr<Segment>> map(int memfd, const SegmentLayout& layout, const Nonce& token) {
+  // map(): how to map it, if it is not mapped yet.
+  template <typename Map>
+  Result<std::shared_ptr<Memory>> get(const Nonce& token, Map map) {
     const std::scoped_lock lock(mutex_);
-    std::erase_if(segments_, [](const auto& entry) { return entry.second.expired(); });
-    const auto found = segments_.find(token);
-    if (found != segments_.end()) {
-      if (auto segment = found->second.lock()) return segment;
+    std::erase_if(mapped_, [](const auto& entry) { return entry.second.expired(); });
+    if (const auto found = mapped_.find(token); found != mapped_.end()) {
+      if (auto memory = found->second.lock()) return memory;
     }
-    RONDE_ASSIGN(std::shared_ptr<Segment> segment, Segment::map(memfd, layout, token));
-    segments_[token] = segment;
-    return segment;
+    RONDE_ASSIGN(std::shared_ptr<Memory> memory, map());
+    mapped_[token] = memory;
+    return memory;
   }
 
  private:
   std::mutex mutex_;
-  std::map<Nonce, std::weak_ptr<Segment>> segments_;
+  std::map<Nonce, std::weak_ptr<Memory>> mapped_;
+};
+
+// The memory of others that this process reads.
+struct MappedMemory {
+  MappedOnce<Segment> segments;
+  MappedOnce<Arena> arenas;
 };
 
 Result<std::string> random_name() {
@@ -54,9 +62,9 @@ Result<std::string> random_name() {
 
 class ShmEndpoint final : public MemoryEndpoint {
  public:
-  ShmEndpoint(const EndpointContext& context, std::shared_ptr<SegmentCache> cache, std::string name, Fd listener)
+  ShmEndpoint(const EndpointContext& context, std::shared_ptr<MappedMemory> mapped, std::string name, Fd listener)
       : MemoryEndpoint(context),
-        cache_(std::move(cache)),
+        mapped_(std::move(mapped)),
         name_(std::move(name)),
         listener_(std::move(listener)),
         boot_id_(boot_id()) {}
@@ -65,21 +73,27 @@ class ShmEndpoint final : public MemoryEndpoint {
 
   Result<std::vector<bool>> reach(const Peers& peers, const OwnMemory& own, Deadline deadline) override {
     std::vector<bool> reached(peers.facts.size());
-    cache_->put(own.segment);
-    const Offer offer{context().job,        context().secret,         context().rank, own.segment->token(),
-                      own.segment->memfd(), own.doorbell->event_fd(), own.black_box};
+    mapped_->segments.put(own.segment);
+    Offer offer{context().job,        context().secret,         context().rank, own.segment->token(),
+                own.segment->memfd(), own.doorbell->event_fd(), own.black_box};
+    if (own.arena != nullptr) {
+      mapped_->arenas.put(own.arena);
+      offer.arena_token = own.arena->token();
+      offer.arena = own.arena->memfd();
+    }
     const std::vector<Candidate> candidates = candidates_among(peers);
     // Half of the time at most: without shared memory the next transport needs some too.
     const Deadline end = deadline.halfway(Clock::now()).earlier(Deadline::after(kHandoverLimit));
     RONDE_ASSIGN(std::vector<Received> all, hand_over(offer, listener_.get(), candidates, context().stop, end));
     for (Received& received : all) {
-      auto segment = cache_->map(received.memfd.get(), own.segment->layout(), received.token);
+      auto segment = mapped_->segments.get(
+          received.token, [&] { return Segment::map(received.memfd.get(), own.segment->layout(), received.token); });
       if (!segment.ok()) {
         log::warn("no shared memory with rank {}: {}", received.rank, segment.status().message());
         continue;
       }
       const auto event = std::make_shared<Fd>(std::move(received.event));
-      PeerMemory memory{*segment, event, event->get(), nullptr};
+      PeerMemory memory{*segment, event, event->get(), nullptr, arena_of(received, candidates.size())};
       if (received.black_box.valid()) memory.black_box = std::make_shared<const Fd>(std::move(received.black_box));
       found(received.rank, std::move(memory));
       reached[static_cast<size_t>(received.rank)] = true;
@@ -89,6 +103,18 @@ class ShmEndpoint final : public MemoryEndpoint {
   }
 
  private:
+  // Null: operations copy what that rank reads here and what is read from it.
+  [[nodiscard]] std::shared_ptr<const Arena> arena_of(const Received& received, size_t arenas) {
+    if (!received.arena.valid()) return nullptr;
+    auto arena = mapped_->arenas.get(received.arena_token, [&] {
+      return Arena::map(received.arena.get(), received.arena_token, Arena::share_of_addresses(arenas));
+    });
+    if (arena.ok()) return *arena;
+    log::info("operations copy what rank {} gives from its library memory: {}", received.rank,
+              arena.status().message());
+    return nullptr;
+  }
+
   [[nodiscard]] std::vector<Candidate> candidates_among(const Peers& peers) const {
     std::vector<Candidate> candidates;
     for (size_t rank = 0; rank < peers.facts.size(); ++rank) {
@@ -108,7 +134,7 @@ class ShmEndpoint final : public MemoryEndpoint {
     return std::abs(peers.local_index[rank] - peers.local_index[static_cast<size_t>(context().rank)]) == 1;
   }
 
-  std::shared_ptr<SegmentCache> cache_;
+  std::shared_ptr<MappedMemory> mapped_;
   std::string name_;
   Fd listener_;
   std::string boot_id_;
@@ -124,11 +150,11 @@ class ShmTransport final : public Transport {
     RONDE_ASSIGN(std::string name, random_name());
     RONDE_ASSIGN(Fd listener, listen_abstract(name, SOMAXCONN));
     return std::unique_ptr<Endpoint>(
-        std::make_unique<ShmEndpoint>(context, cache_, std::move(name), std::move(listener)));
+        std::make_unique<ShmEndpoint>(context, mapped_, std::move(name), std::move(listener)));
   }
 
  private:
-  std::shared_ptr<SegmentCache> cache_ = std::make_shared<SegmentCache>();
+  std::shared_ptr<MappedMemory> mapped_ = std::make_shared<MappedMemory>();
 };
 
 }  // namespace
