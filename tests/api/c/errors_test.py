@@ -29,6 +29,7 @@ REFERENCES = {
     "rondeStreamDestroy": [("Synchronizes and frees the stream", "all ranks")],
     "rondeGroupEnd": [("the first error of its calls", "all ranks"),
                       ("the first error of its calls", "rondeCommInitRank")],
+    "rondeCommWindowRegister": [("those of collectives", "collectives")],
     "rondeSend": [("Errors: those of collectives", "collectives")],
     "rondeRecv": [("Errors: those of collectives", "collectives")],
 }
@@ -43,7 +44,8 @@ SPOKEN_OF = {
 # What even a forked child may call, as it is about nothing but its arguments.
 OF_ARGUMENTS_ALONE = {"rondeGetVersion", "rondeUniqueIdToText", "rondeUniqueIdFromText"}
 # Communicators that are not ready do not stop these.
-WHILE_IT_STARTS = {"rondeCommGetAsyncError", "rondeCommAbort", "rondeCommDestroy"}
+WHILE_IT_STARTS = {"rondeCommGetAsyncError", "rondeCommAbort", "rondeCommDestroy", "rondeCommDeregister",
+                   "rondeCommWindowDeregister"}
 # These put nothing on the stream that they are given.
 OF_STREAMS = {"rondeStreamSynchronize", "rondeStreamQuery", "rondeStreamDestroy"}
 # The header tells of them, and no test can bring them about.
