@@ -15,6 +15,13 @@ endif()
 set_target_properties(ronde PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
                                        LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/ronde.map)
 
+# A small operation runs through small functions of many files. The static library does without, so that each program need
+# not optimize all of it again.
+if(RONDE_LTO)
+  target_compile_options(ronde_objects PRIVATE -flto=auto -ffat-lto-objects)
+  target_link_options(ronde PRIVATE -flto=auto)
+endif()
+
 add_library(ronde_internal STATIC $<TARGET_OBJECTS:ronde_objects>)
 target_include_directories(ronde_internal PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
                                                  ${PROJECT_SOURCE_DIR})

@@ -13,6 +13,7 @@ import sys
 ROOMS = ("api", "base", "bootstrap", "control", "link", "memory", "plan", "runtime", "schedule", "topology")
 BUILT_IN = "transports/built_in.h"  # the list of all transports
 PUBLIC = "ronde/ronde.h"
+PUBLIC_CPP = "ronde/ronde.hpp"  # for programs, never for the library itself
 
 # Which rooms a room of src may include beside itself.
 MAY_INCLUDE = {
@@ -30,8 +31,8 @@ MAY_INCLUDE = {
 TRANSPORTS_MAY_INCLUDE = {"base", "memory", "link"}
 
 SCANNED = ("include", "src", "transports", "benchmarks", "bindings", "examples", "tools", "tests")
-SOURCES = (".h", ".cuh", ".c", ".cc", ".cpp", ".cu")
-HEADERS = (".h", ".cuh")
+SOURCES = (".h", ".hpp", ".cuh", ".c", ".cc", ".cpp", ".cu")
+HEADERS = (".h", ".hpp", ".cuh")
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)', re.MULTILINE)
 COMMENTS_AND_LITERALS = re.compile(
@@ -142,7 +143,11 @@ def check_outside(file, include):
 
 def check_layer(file, include):
     if file.area == "include":
+        if file.path == f"include/{PUBLIC_CPP}" and include == PUBLIC:
+            return ""
         return f"the public header includes no {first_folder(include)}" if is_project(include) else ""
+    if include == PUBLIC_CPP and file.area in ("src", "transports"):
+        return f"only programs include {PUBLIC_CPP}"
     if file.area == "src":
         return check_room(file, include)
     if file.area == "transports":

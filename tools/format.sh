@@ -28,7 +28,7 @@ fi
 if [ ${#files[@]} -eq 0 ]; then
   while IFS= read -r file; do
     if [ -f "$file" ]; then files+=("$file"); fi
-  done < <(git ls-files --cached --others --exclude-standard -- '*.h' '*.c' '*.cc' '*.cu' '*.cuh' | sort -u)
+  done < <(git ls-files --cached --others --exclude-standard -- '*.h' '*.hpp' '*.c' '*.cc' '*.cu' '*.cuh' | sort -u)
 fi
 if [ ${#files[@]} -eq 0 ]; then
   exit 0

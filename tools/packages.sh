@@ -16,7 +16,7 @@ build_packages=(
 )
 test_packages=(
   catch2 spin
-  clang clang-format clang-tidy libclang-rt-dev
+  clang clang-format clang-tidy libclang-rt-dev lld
   git iproute2 procps
 )
 cross_packages=(

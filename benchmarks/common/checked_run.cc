@@ -33,7 +33,7 @@ Call make_call(const Work& work, const Team& team, const Buffers& buffers, int i
           .recv = buffers.recv[place].data() + offset + recv_place(work, rank) * element,
           .count = work.shape.count,
           .type = work.type,
-          .op = work.op,
+          .op = team.reduction(i, work.op),
           .root = work.root,
           .rank = rank,
           .nranks = team.nranks(),

@@ -8,6 +8,7 @@
 
 namespace perf {
 
+// In the order of their numbers.
 const std::vector<TypeInfo>& all_types() {
   static const std::vector<TypeInfo> types = {
       {rondeInt8, "int8", 1, Kind::kSigned, 0, 0, 0, 0},
@@ -28,15 +29,15 @@ const std::vector<TypeInfo>& all_types() {
 
 const std::vector<OpInfo>& all_ops() {
   static const std::vector<OpInfo> ops = {
-      {rondeSum, "sum"}, {rondeProd, "prod"}, {rondeMax, "max"}, {rondeMin, "min"}, {rondeAvg, "avg"}};
+      {rondeSum, "sum"},           {rondeProd, "prod"},       {rondeMax, "max"},
+      {rondeMin, "min"},           {rondeAvg, "avg"},         {kMulSum, "mulsum"},
+      {rondeBitAnd, "band", true}, {rondeBitOr, "bor", true}, {rondeBitXor, "bxor", true}};
   return ops;
 }
 
 const TypeInfo& type_info(rondeDataType_t type) {
-  for (const TypeInfo& info : all_types()) {
-    if (info.type == type) return info;
-  }
-  return all_types().front();
+  const auto place = static_cast<std::size_t>(type);
+  return place < all_types().size() ? all_types()[place] : all_types().front();
 }
 
 const char* op_name(rondeRedOp_t op) {
@@ -44,6 +45,13 @@ const char* op_name(rondeRedOp_t op) {
     if (info.op == op) return info.name;
   }
   return "none";
+}
+
+bool fits(rondeRedOp_t op, rondeDataType_t type) {
+  for (const OpInfo& info : all_ops()) {
+    if (info.op == op) return !info.integers_only || type_info(type).kind != Kind::kFloat;
+  }
+  return true;
 }
 
 std::optional<rondeDataType_t> type_from_name(std::string_view name) {

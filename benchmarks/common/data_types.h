@@ -26,15 +26,21 @@ struct TypeInfo {
   std::uint64_t overflow;
 };
 
+// PreMulSum, under the name that nccl-tests gives it. A number of our own: each rank makes the reduction on its communicator.
+inline constexpr auto kMulSum = static_cast<rondeRedOp_t>(rondeMaxRedOp - 1);
+
 struct OpInfo {
   rondeRedOp_t op;
   const char* name;
+  bool integers_only = false;
 };
 
 const std::vector<TypeInfo>& all_types();
 const std::vector<OpInfo>& all_ops();
 const TypeInfo& type_info(rondeDataType_t type);
 const char* op_name(rondeRedOp_t op);
+// Whether there is this reduction for elements of this type. Also true of what is no reduction.
+bool fits(rondeRedOp_t op, rondeDataType_t type);
 std::optional<rondeDataType_t> type_from_name(std::string_view name);
 std::optional<rondeRedOp_t> op_from_name(std::string_view name);
 

@@ -42,7 +42,10 @@ void Measure::select(rondeDataType_t type, rondeRedOp_t op, int root) {
   type_ = type;
   op_ = op;
   root_ = root;
-  if (!same_values) fill_buffers();
+  if (!same_values) {
+    team_.select(type, op);
+    fill_buffers();
+  }
   warm_up();
 }
 

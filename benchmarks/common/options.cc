@@ -59,7 +59,9 @@ void add_size_flags(CLI::App& app, const Facts& facts, Options& o, Texts& t) {
                  "int8 uint8 int32 uint32 int64 uint64 half float double bfloat16 f8e4m3 f8e5m2, several with commas, "
                  "or all (float)")
       ->type_name("NAMES");
-  only_where(facts.reduces, app.add_option("-o,--op", t.ops, "sum prod min max avg, several with commas, or all (sum)"))
+  only_where(facts.reduces, app.add_option("-o,--op", t.ops,
+                                           "sum prod min max avg mulsum; for integers band bor bxor; several with "
+                                           "commas, or all (sum)"))
       ->type_name("NAMES");
   app.add_option(
          "-r,--root", t.root,
@@ -162,7 +164,26 @@ void read_ops(const std::string& text, const Facts& facts, Options& o) {
       o.ops.push_back(*op);
     } else {
       throw CLI::ValidationError(
-          "-o", fmt::format("there is no reduction \"{}\"; use sum, prod, min, max, avg or all", name));
+          "-o",
+          fmt::format("there is no reduction \"{}\"; use sum, prod, min, max, avg, mulsum, band, bor, bxor or all",
+                      name));
+    }
+  }
+}
+
+bool has_all(const std::string& names) {
+  const std::vector<std::string> parts = split(names);
+  return std::find(parts.begin(), parts.end(), "all") != parts.end();
+}
+
+// "all" leaves out what does not fit; what was named must.
+void check_fit(const Texts& texts, const Options& o) {
+  if (has_all(texts.types) || has_all(texts.ops)) return;
+  for (const rondeRedOp_t op : o.ops) {
+    for (const rondeDataType_t type : o.types) {
+      if (fits(op, type)) continue;
+      throw CLI::ValidationError("-o", fmt::format("{} is for integers, not for {}; name integer types with -d",
+                                                   op_name(op), type_info(type).name));
     }
   }
 }
@@ -212,6 +233,7 @@ void finish(const Texts& texts, const Facts& facts, Options& o) {
   read_size(texts.step_bytes, "-i", &o.step_bytes);
   read_types(texts.types, o);
   read_ops(texts.ops, facts, o);
+  check_fit(texts, o);
   read_root(texts.root, o);
   o.blocking = static_cast<Blocking>(texts.blocking);
   o.average = static_cast<Average>(texts.average);

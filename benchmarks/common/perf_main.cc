@@ -14,6 +14,7 @@
 
 #include "common/collective.h"
 #include "common/crew.h"
+#include "common/data_types.h"
 #include "common/environment.h"
 #include "common/gather.h"
 #include "common/json_report.h"
@@ -112,6 +113,7 @@ class RankThread {
   void for_each_size(std::size_t max_bytes, Measure& measure, const Act& act) {
     for (rondeDataType_t type : job_.options.types) {
       for (rondeRedOp_t op : job_.options.ops) {
+        if (!fits(op, type)) continue;
         for (int root : roots_of(job_.options, job_.facts, job_.nranks())) {
           measure.select(type, op, root);
           for (std::size_t bytes : sizes_of(job_.options)) {

@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <cstring>
+
+#include "common/data_types.h"
+#include "common/values.h"
 
 namespace perf {
 
@@ -25,6 +29,27 @@ void Team::join(const rondeUniqueId& id) {
         [&](int i, int) { return rondeCommInitRank(&comms_[static_cast<std::size_t>(i)], nranks_, id, rank(i)); });
   if (null_stream_) return;
   for (rondeStream_t& stream : streams_) check(rondeStreamCreate(&stream), "rondeStreamCreate");
+}
+
+void Team::select(rondeDataType_t type, rondeRedOp_t op) {
+  for (std::size_t i = 0; i < mulsums_.size(); ++i)
+    check(rondeRedOpDestroy(mulsums_[i], comms_[i]), "rondeRedOpDestroy");
+  mulsums_.clear();
+  if (op != kMulSum) return;
+  const TypeInfo& info = type_info(type);
+  for (int i = 0; i < size(); ++i) {
+    const int scalar = mulsum_scalar(rank(i));
+    std::byte element[8];
+    store_bits(info, info.kind == Kind::kFloat ? encode(info, scalar) : static_cast<std::uint64_t>(scalar), element);
+    rondeRedOp_t made = rondeSum;
+    check(rondeRedOpCreatePreMulSum(&made, element, type, rondeScalarHostImmediate, comm(i)),
+          "rondeRedOpCreatePreMulSum");
+    mulsums_.push_back(made);
+  }
+}
+
+rondeRedOp_t Team::reduction(int i, rondeRedOp_t op) const {
+  return op == kMulSum ? mulsums_[static_cast<std::size_t>(i)] : op;
 }
 
 void Team::synchronize() {

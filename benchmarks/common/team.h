@@ -37,6 +37,11 @@ class Team {
   rondeComm_t comm(int i) const { return comms_[static_cast<std::size_t>(i)]; }
   rondeStream_t stream(int i) const { return streams_[static_cast<std::size_t>(i)]; }
 
+  // What rank i names in a call: for mulsum what select() has made, else op itself.
+  rondeRedOp_t reduction(int i, rondeRedOp_t op) const;
+  // Makes what it takes to reduce elements of this type with op; of mulsum there is one at a time.
+  void select(rondeDataType_t type, rondeRedOp_t op);
+
   void enter(const char* phase, std::size_t bytes) { progress_->enter(phase, bytes); }
 
   // Waits until what was put on the streams has ended.
@@ -76,6 +81,7 @@ class Team {
   Progress* const progress_;
   std::vector<rondeComm_t> comms_;
   std::vector<rondeStream_t> streams_;
+  std::vector<rondeRedOp_t> mulsums_;  // empty, or one for each rank
 };
 
 }  // namespace perf

@@ -38,6 +38,7 @@ class TraceRun {
         options_(options),
         team_(team),
         pattern_(Reduction{options.types[0], options.ops[0], team.nranks()}) {
+    team_.select(options.types[0], options.ops[0]);
     placed_ = place(tensors, pattern_.type().bytes, &bytes_);
     for (int i = 0; i < team.size(); ++i) {
       send_.emplace_back(bytes_, 0, options.library_memory != 0);
@@ -93,7 +94,7 @@ class TraceRun {
                               .recv = recv_[place].data() + tensor.offset,
                               .count = tensor.elements,
                               .type = pattern_.type().type,
-                              .op = options_.ops[0],
+                              .op = team_.reduction(i, options_.ops[0]),
                               .root = kNoRoot,
                               .rank = team_.rank(i),
                               .nranks = team_.nranks(),

@@ -8,7 +8,7 @@ namespace perf {
 namespace {
 
 // Which of the independent random numbers of a place.
-enum Salt : std::uint64_t { kValue = 1, kSign, kScale, kBase };
+enum Salt : std::uint64_t { kValue = 1, kSign, kScale, kBase, kBits };
 
 // The finalizer of SplitMix64: each bit of the input changes each bit of the output with probability 1/2.
 std::uint64_t mix(std::uint64_t x) {
@@ -40,6 +40,11 @@ double sum_part(const TypeInfo& type, int nranks, int rank, std::size_t index) {
   const std::uint64_t random = noise(index, kValue, rank);
   const double whole = static_cast<double>(1 + random % (limit / contributors));
   return sign_from(noise(index, kSign, rank)) * whole;
+}
+
+double scaled_sum_part(const TypeInfo& type, int nranks, int rank, std::size_t index) {
+  const int scale = static_cast<int>(noise(index, kScale) % 4) - 2;
+  return std::ldexp(sum_part(type, nranks, rank, index), scale);
 }
 
 double product_part(const TypeInfo& type, int nranks, int rank, std::size_t index) {
@@ -81,11 +86,11 @@ double average_part(const TypeInfo& type, int nranks, int rank, std::size_t inde
 }
 
 double float_input(const TypeInfo& type, const Reduction& reduction, int rank, std::size_t index) {
+  if (reduction.op == kMulSum) {  // no constant of the enumeration
+    return scaled_sum_part(type, reduction.nranks, rank, index) / mulsum_scalar(rank);
+  }
   switch (reduction.op) {
-    case rondeSum: {
-      const int scale = static_cast<int>(noise(index, kScale) % 4) - 2;
-      return std::ldexp(sum_part(type, reduction.nranks, rank, index), scale);
-    }
+    case rondeSum: return scaled_sum_part(type, reduction.nranks, rank, index);
     case rondeProd: return product_part(type, reduction.nranks, rank, index);
     case rondeAvg: return average_part(type, reduction.nranks, rank, index);
     default: return any_value(type, rank, index);
@@ -103,6 +108,12 @@ std::int64_t as_signed(const TypeInfo& type, std::uint64_t bits) {
 
 std::uint64_t integer_input(const TypeInfo& type, const Reduction& reduction, int rank, std::size_t index) {
   const std::uint64_t random = noise(index, kValue, rank);
+  if (reduction.op == rondeBitAnd || reduction.op == rondeBitOr) {
+    const bool matters = position(reduction.nranks, rank, index) < 2;
+    const std::uint64_t common = noise(index, kBits);
+    if (reduction.op == rondeBitAnd) return cut(type, matters ? common | random : ~std::uint64_t{0});
+    return matters ? cut(type, common & random) : 0;
+  }
   if (reduction.op == rondeProd) return cut(type, random | 1);
   if (reduction.op != rondeAvg || index % 2 == 0) return cut(type, random);
   if (position(reduction.nranks, rank, index) >= 4) return 0;
@@ -113,13 +124,20 @@ std::uint64_t integer_input(const TypeInfo& type, const Reduction& reduction, in
 }
 
 std::uint64_t integer_expected(const TypeInfo& type, const Reduction& reduction, std::size_t index) {
-  std::uint64_t result = integer_input(type, reduction, 0, index);
+  const auto input = [&](int rank) {
+    const std::uint64_t value = integer_input(type, reduction, rank, index);
+    return reduction.op == kMulSum ? value * static_cast<std::uint64_t>(mulsum_scalar(rank)) : value;
+  };
+  std::uint64_t result = cut(type, input(0));
   const auto less = [&](std::uint64_t a, std::uint64_t b) {
     return type.kind == Kind::kSigned ? as_signed(type, a) < as_signed(type, b) : a < b;
   };
   for (int rank = 1; rank < reduction.nranks; ++rank) {
-    const std::uint64_t value = integer_input(type, reduction, rank, index);
+    const std::uint64_t value = input(rank);
     switch (reduction.op) {
+      case rondeBitAnd: result &= value; break;
+      case rondeBitOr: result |= value; break;
+      case rondeBitXor: result ^= value; break;
       case rondeProd: result *= value; break;
       case rondeMin: result = less(value, result) ? value : result; break;
       case rondeMax: result = less(result, value) ? value : result; break;
@@ -133,9 +151,12 @@ std::uint64_t integer_expected(const TypeInfo& type, const Reduction& reduction,
 }
 
 std::uint64_t float_expected(const TypeInfo& type, const Reduction& reduction, std::size_t index) {
-  double result = float_input(type, reduction, 0, index);
+  const auto input = [&](int rank) {
+    return float_input(type, reduction, rank, index) * (reduction.op == kMulSum ? mulsum_scalar(rank) : 1);
+  };
+  double result = input(0);
   for (int rank = 1; rank < reduction.nranks; ++rank) {
-    const double value = float_input(type, reduction, rank, index);
+    const double value = input(rank);
     switch (reduction.op) {
       case rondeProd: result *= value; break;
       case rondeMin: result = std::min(result, value); break;

@@ -55,6 +55,8 @@ extern "C" {
 
 /* ---- Types ------------------------------------------------------------------------------------------------------ */
 
+/* What the functions take and return: handles, results, element types and reductions. */
+
 /* A communicator as one rank sees it. Opaque. */
 typedef struct rondeComm* rondeComm_t;
 #define RONDE_COMM_NULL NULL
@@ -73,6 +75,7 @@ typedef struct {
 /* Length of the text form of an id, terminating NUL included: "ronde1:" and two hexadecimal digits a byte. */
 #define RONDE_UNIQUE_ID_TEXT_BYTES (7 + 2 * RONDE_UNIQUE_ID_BYTES + 1)
 
+/* What a function has to say of how it ended. */
 typedef enum {
   rondeSuccess = 0,
   rondeUnhandledCudaError = 1, /* a CUDA call failed; not without devices */
@@ -169,6 +172,8 @@ typedef void (*rondeReduceFunction_t)(const void* left, const void* right, void*
 
 /* ---- Version and errors ----------------------------------------------------------------------------------------- */
 
+/* Which library is loaded, and the texts of what goes wrong. */
+
 /* Writes RONDE_VERSION_CODE of the library that is loaded. rondeInvalidArgument: version is NULL. */
 RONDE_API rondeResult_t rondeGetVersion(int* version);
 
@@ -182,6 +187,9 @@ RONDE_API const char* rondeGetLastError(rondeComm_t comm);
 
 /* ---- Log -------------------------------------------------------------------------------------------------------- */
 
+/* How much the library tells, and where to. */
+
+/* How much is told: messages of this level and those above it in the list. */
 typedef enum {
   rondeLogNone = 0,
   rondeLogWarn = 1,  /* default: what a user should act on */
@@ -201,6 +209,9 @@ RONDE_API rondeResult_t rondeSetLogLevel(rondeLogLevel_t level);
 RONDE_API rondeResult_t rondeSetLogCallback(rondeLogCallback_t callback, void* user);
 
 /* ---- Meeting ---------------------------------------------------------------------------------------------------- */
+
+/* How ranks find each other: one process makes an id, which all of them join with. Under a launcher
+ * rondeGetWorldFromEnv obtains it, and nothing is handed over by hand. */
 
 /* Makes an id and starts to listen for the ranks that will join with it. Called by one process, which hands the id to
  * all ranks by any means. That process must live until all of them have returned from rondeCommInitRank, and should
@@ -241,6 +252,8 @@ typedef struct {
 RONDE_API rondeResult_t rondeGetWorldFromEnv(rondeWorld_t* world, rondeUniqueId* id);
 
 /* ---- Communicators ---------------------------------------------------------------------------------------------- */
+
+/* Making communicators, and ending them. */
 
 #define RONDE_CONFIG_UNDEF_INT INT_MIN
 #define RONDE_CONFIG_UNDEF_PTR NULL
@@ -293,7 +306,7 @@ typedef struct {
  * rondeSystemError. */
 RONDE_API rondeResult_t rondeCommInitRank(rondeComm_t* comm, int nranks, rondeUniqueId id, int rank);
 
-/* The same with settings; config NULL means all defaults.
+/* rondeCommInitRank with settings; config NULL means all defaults.
  *
  * With blocking = 0 it returns rondeInProgress at once (inside a group, too), *comm is written, and the communicator
  * comes into being on a thread of the library. Until rondeCommGetAsyncError writes something else than rondeInProgress
@@ -304,10 +317,10 @@ RONDE_API rondeResult_t rondeCommInitRank(rondeComm_t* comm, int nranks, rondeUn
 RONDE_API rondeResult_t rondeCommInitRankConfig(rondeComm_t* comm, int nranks, rondeUniqueId id, int rank,
                                                 rondeConfig_t* config);
 
-/* The same with several ids, ids[0] to ids[nids - 1], as ncclCommInitRankScalable takes them; all ranks give the same
- * ones in the same order. For now all ranks meet at the first one and the others are only looked at: nothing becomes
- * faster by them, and their ports are kept until RONDE_INIT_TIMEOUT. rondeInvalidArgument: nids below 1 or above
- * nranks, an id that is none (the text says which). Otherwise as rondeCommInitRankConfig. */
+/* rondeCommInitRankConfig with several ids, ids[0] to ids[nids - 1], as ncclCommInitRankScalable takes them; all
+ * ranks give the same ones in the same order. For now all ranks meet at the first one and the others are only looked at:
+ * nothing becomes faster by them, and their ports are kept until RONDE_INIT_TIMEOUT. rondeInvalidArgument: nids below 1 or above
+ * nranks, an id that is none (the text says which). Otherwise as with one id. */
 RONDE_API rondeResult_t rondeCommInitRankScalable(rondeComm_t* newcomm, int nranks, int myrank, int nids,
                                                   rondeUniqueId* ids, rondeConfig_t* config);
 
@@ -330,6 +343,10 @@ RONDE_API rondeResult_t rondeCommFinalize(rondeComm_t comm);
  * rondeInvalidArgument: not a communicator. rondeInvalidUsage: the open group of this thread holds calls on it; then
  * nothing is freed. NULL is allowed and does nothing. */
 RONDE_API rondeResult_t rondeCommDestroy(rondeComm_t comm);
+
+/* ---- Failures --------------------------------------------------------------------------------------------------- */
+
+/* When something has gone wrong: ending what waits, asking what happened, and going on without the ranks that died. */
 
 /* Stops every operation of this communicator on this rank within 1 s, from any thread: a call that was waiting returns
  * rondeAborted. The other ranks get an error that names this rank. The communicator must still be destroyed with
@@ -380,6 +397,10 @@ RONDE_API rondeResult_t rondeCommGetFailedRanks(rondeComm_t comm, int* ranks, in
 #define RONDE_SHRINK_ABORT 1
 RONDE_API rondeResult_t rondeCommShrink(rondeComm_t comm, const int* excludeRanksList, int excludeRanksCount,
                                         rondeComm_t* newcomm, rondeConfig_t* config, int shrinkFlags);
+
+/* ---- Communicators from others ---------------------------------------------------------------------------------- */
+
+/* Parts of a communicator, a second one of the same ranks, and a larger one. */
 
 /* Makes communicators of parts of comm, which goes on beside them. All ranks of comm call it, each with a color: ranks
  * of equal colors become one communicator, numbered by key, those of equal keys as in comm. RONDE_SPLIT_NOCOLOR: the
@@ -435,6 +456,10 @@ RONDE_API rondeResult_t rondeCommGetUniqueId(rondeComm_t comm, rondeUniqueId* un
 RONDE_API rondeResult_t rondeCommGrow(rondeComm_t comm, int nranks, const rondeUniqueId* uniqueId, int rank,
                                       rondeComm_t* newcomm, rondeConfig_t* config);
 
+/* ---- Questions -------------------------------------------------------------------------------------------------- */
+
+/* What a communicator is made of, what it has moved and what memory it takes. Asks no other rank. */
+
 /* Write the number of ranks, and this one's number among them, from 0. rondeInvalidArgument: NULL. */
 RONDE_API rondeResult_t rondeCommCount(const rondeComm_t comm, int* count);
 RONDE_API rondeResult_t rondeCommUserRank(const rondeComm_t comm, int* rank);
@@ -481,8 +506,8 @@ typedef enum {
   rondeMaxCommMemStat = 0x7fffffff
 } rondeCommMemStat_t;
 
-/* Writes one of them. Call it between operations. Memory of peers that this rank has mapped is theirs; what a
- * communicator has beyond this (lists, its place in the black box, connections) is not counted.
+/* Writes one number of rondeCommMemStat_t. Call it between operations. Memory of peers that this rank has mapped is
+ * theirs; what a communicator has beyond this (lists, its place in the black box, connections) is not counted.
  * rondeInvalidArgument: NULL, no such number. */
 RONDE_API rondeResult_t rondeCommMemStats(rondeComm_t comm, rondeCommMemStat_t stat, uint64_t* value);
 
@@ -557,15 +582,18 @@ RONDE_API rondeResult_t rondeGetPeerPointer(rondeWindow_t window, size_t offset,
  * Operations of one communicator run in the order of their calls, whatever stream they name. Putting something on a
  * stream never waits, not even for other threads that do so. A stream may be used by several threads; their calls are
  * taken in some order. Only handles of rondeStreamCreate are streams here, no cudaStream_t.
- * stream NULL is an error (rondeInvalidArgument) for all functions of this part but rondeStreamDestroy, and so is a
+ * stream NULL is an error (rondeInvalidArgument) for all functions here but rondeStreamDestroy, and so is a
  * handle that is none; whatever puts something on a stream can return rondeSystemError (no memory, no thread). */
+
+/* Makes a stream, on which nothing is yet. */
 RONDE_API rondeResult_t rondeStreamCreate(rondeStream_t* stream);
 
 /* Waits until everything that was put on the stream so far has ended. Returns the first error of those operations that
- * was not returned yet, once. rondeInvalidUsage: the caller is a host function, see below. */
+ * was not returned yet, once. rondeInvalidUsage: the caller is a host function (rondeLaunchHostFunc). */
 RONDE_API rondeResult_t rondeStreamSynchronize(rondeStream_t stream);
 
-/* rondeSuccess: nothing is left to do. rondeInProgress: something is. Otherwise an error as above. Never blocks. */
+/* Tells whether something is left to do on the stream; never blocks. Any other result than these two is an error as from
+ * rondeStreamSynchronize. rondeSuccess: nothing is left. rondeInProgress: something is. */
 RONDE_API rondeResult_t rondeStreamQuery(rondeStream_t stream);
 
 /* Synchronizes and frees the stream; no other thread may use it any more. NULL is allowed and does nothing.
@@ -573,9 +601,14 @@ RONDE_API rondeResult_t rondeStreamQuery(rondeStream_t stream);
  * function. */
 RONDE_API rondeResult_t rondeStreamDestroy(rondeStream_t stream);
 
+/* ---- Events and host functions ---------------------------------------------------------------------------------- */
+
+/* Order between streams, and between a stream and the program. What Streams says of stream NULL holds here, too. */
+
 /* A moment in a stream, for which other streams and threads can wait. Opaque. Any thread, several at a time. */
 typedef struct rondeEvent* rondeEvent_t;
 
+/* Makes an event. It counts as reached until it is recorded. */
 RONDE_API rondeResult_t rondeEventCreate(rondeEvent_t* event);
 
 /* Frees the event at once; no other thread may use it any more. Streams that wait for it go on waiting for the moment
@@ -598,7 +631,8 @@ RONDE_API rondeResult_t rondeEventRecord(rondeEvent_t event, rondeStream_t strea
  * whose orders contradict each other wait for ever (or until RONDE_LATE_TIMEOUT). */
 RONDE_API rondeResult_t rondeStreamWaitEvent(rondeStream_t stream, rondeEvent_t event);
 
-/* rondeSuccess: the last record is reached, or there was none. rondeInProgress: not yet. Never blocks. */
+/* Tells whether the last record is reached; never blocks. rondeSuccess: it is, or there was none. rondeInProgress: not
+ * yet. */
 RONDE_API rondeResult_t rondeEventQuery(rondeEvent_t event);
 
 /* Waits until the last record, as of this call, is reached. Success, also where the work before it has failed.
@@ -626,6 +660,8 @@ RONDE_API rondeResult_t rondeLaunchHostFunc(rondeStream_t stream, rondeHostFn_t 
 
 /* ---- Groups ----------------------------------------------------------------------------------------------------- */
 
+/* Calls that begin together: several ranks of one thread, messages that need each other, many small operations. */
+
 /* Between start and end, calls of this thread are only recorded; they return at once, with argument errors only. The
  * end starts them all. Groups nest; only the outermost end acts. All operations with stream NULL progress together and
  * have ended when rondeGroupEnd returns; those with a stream are queued on it: ranks of one thread that need each other
@@ -641,13 +677,15 @@ RONDE_API rondeResult_t rondeGroupEnd(void);
 
 /* ---- Collectives ------------------------------------------------------------------------------------------------ */
 
+/* What all ranks of a communicator do together. */
+
 /* Rules for all of them; n is the number of ranks, elements are of type datatype.
  *
  * Buffers may have any alignment. In place is said with each function; any other overlap of the two buffers is refused
  * (rondeInvalidArgument) and nothing is written. A rank without elements may pass NULL. Zero elements are a right call that
  * all ranks must make. Any count is allowed, also above 2^31.
  * Errors: rondeInvalidArgument (comm, stream, datatype, op, root, a buffer that is NULL, buffers that overlap, more elements
- * than memory can hold: this call has no effect, see 6 above), rondeInvalidUsage (finalized), rondeInProgress (not ready
+ * than memory can hold: this call has no effect, convention 6), rondeInvalidUsage (finalized), rondeInProgress (not ready
  * yet), and those that concern all ranks: rondeMismatch, rondeRemoteError, rondePeerLost, rondePeerUnreachable, rondeAborted,
  * rondeTimedOut, rondeRevoked. After one of these the content of recvbuff is undefined; nothing outside of it was touched.
  * A rank whose part in a collective with a root had ended before the error learns it from its next call.
@@ -665,7 +703,8 @@ RONDE_API rondeResult_t rondeAllReduce(const void* sendbuff, void* recvbuff, siz
 RONDE_API rondeResult_t rondeReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount,
                                            rondeDataType_t datatype, rondeRedOp_t op, rondeComm_t comm,
                                            rondeStream_t stream);
-/* Block r has recvcounts[r] elements, at displs[r] of sendbuff; the arrays of counts are equal on all ranks.
+/* rondeReduceScatter with blocks of different sizes: block r has recvcounts[r] elements, at displs[r] of sendbuff; the
+ * arrays of counts are equal on all ranks.
  * In place: recvbuff == sendbuff + displs[r] elements. */
 RONDE_API rondeResult_t rondeReduceScatterV(const void* sendbuff, void* recvbuff, const size_t* recvcounts,
                                             const size_t* displs, rondeDataType_t datatype, rondeRedOp_t op,
@@ -675,8 +714,9 @@ RONDE_API rondeResult_t rondeReduceScatterV(const void* sendbuff, void* recvbuff
  * In place on rank r: sendbuff == recvbuff + r * sendcount elements. */
 RONDE_API rondeResult_t rondeAllGather(const void* sendbuff, void* recvbuff, size_t sendcount, rondeDataType_t datatype,
                                        rondeComm_t comm, rondeStream_t stream);
-/* Rank r gives recvcounts[r] elements, which end at displs[r] of recvbuff; the arrays of counts are equal on all ranks, those
- * of displacements need not be. In place on rank r: sendbuff == recvbuff + displs[r] elements. */
+/* rondeAllGather with blocks of different sizes: rank r gives recvcounts[r] elements, which end at displs[r] of
+ * recvbuff; the arrays of counts are equal on all ranks, those of displacements need not be.
+ * In place on rank r: sendbuff == recvbuff + displs[r] elements. */
 RONDE_API rondeResult_t rondeAllGatherV(const void* sendbuff, void* recvbuff, const size_t* recvcounts,
                                         const size_t* displs, rondeDataType_t datatype, rondeComm_t comm,
                                         rondeStream_t stream);
@@ -697,7 +737,8 @@ RONDE_API rondeResult_t rondeReduce(const void* sendbuff, void* recvbuff, size_t
  * In place: sendbuff == recvbuff. */
 RONDE_API rondeResult_t rondeAlltoAll(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype,
                                       rondeComm_t comm, rondeStream_t stream);
-/* sendcounts[s] elements at sdispls[s] go to rank s, recvcounts[s] elements from rank s come to rdispls[s]. What a rank sends
+/* rondeAlltoAll with blocks of different sizes.
+ * sendcounts[s] elements at sdispls[s] go to rank s, recvcounts[s] elements from rank s come to rdispls[s]. What a rank sends
  * to another one must be what that one expects from it: else rondeMismatch, on all ranks, with both sizes. Not in place. */
 RONDE_API rondeResult_t rondeAlltoAllV(const void* sendbuff, const size_t* sendcounts, const size_t* sdispls,
                                        void* recvbuff, const size_t* recvcounts, const size_t* rdispls,
@@ -707,7 +748,8 @@ RONDE_API rondeResult_t rondeAlltoAllV(const void* sendbuff, const size_t* sendc
  * at. In place on root: sendbuff == recvbuff + root * count elements. */
 RONDE_API rondeResult_t rondeGather(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype,
                                     int root, rondeComm_t comm, rondeStream_t stream);
-/* recvcounts and displs are looked at on root only; recvcounts[r] must be rank r's sendcount: else rondeMismatch, on all
+/* rondeGather with blocks of different sizes.
+ * recvcounts and displs are looked at on root only; recvcounts[r] must be rank r's sendcount: else rondeMismatch, on all
  * ranks. In place on root: sendbuff == recvbuff + displs[root] elements. */
 RONDE_API rondeResult_t rondeGatherV(const void* sendbuff, size_t sendcount, void* recvbuff, const size_t* recvcounts,
                                      const size_t* displs, rondeDataType_t datatype, int root, rondeComm_t comm,
@@ -717,7 +759,8 @@ RONDE_API rondeResult_t rondeGatherV(const void* sendbuff, size_t sendcount, voi
  * In place on root: recvbuff == sendbuff + root * count elements. */
 RONDE_API rondeResult_t rondeScatter(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype,
                                      int root, rondeComm_t comm, rondeStream_t stream);
-/* sendcounts and displs are looked at on root only; sendcounts[r] must be rank r's recvcount: else rondeMismatch, on all
+/* rondeScatter with blocks of different sizes.
+ * sendcounts and displs are looked at on root only; sendcounts[r] must be rank r's recvcount: else rondeMismatch, on all
  * ranks. In place on root: recvbuff == sendbuff + displs[root] elements. */
 RONDE_API rondeResult_t rondeScatterV(const void* sendbuff, const size_t* sendcounts, const size_t* displs,
                                       void* recvbuff, size_t recvcount, rondeDataType_t datatype, int root,
@@ -727,6 +770,8 @@ RONDE_API rondeResult_t rondeScatterV(const void* sendbuff, const size_t* sendco
 RONDE_API rondeResult_t rondeBarrier(rondeComm_t comm, rondeStream_t stream);
 
 /* ---- Reductions of the program's own ---------------------------------------------------------------------------- */
+
+/* Where the reductions of rondeRedOp_t are not enough: a factor of each rank, or a function. */
 
 /* Where a scalar lies. rondeScalarDevice (device memory, read when the operation runs) comes with the CUDA path. */
 typedef enum {
@@ -738,7 +783,7 @@ typedef enum {
 /* Makes a reduction for this communicator: the sum of the inputs, each multiplied before by the scalar of the rank that gives
  * it, an element of datatype. Ranks may have different scalars; each makes its own. For operations on that datatype only.
  * Integers are multiplied modulo 2^bits, 8- and 16-bit floats in float32; where other ranks read the product it is rounded to
- * datatype first.
+ * datatype first (with RONDE_REPRODUCIBLE=1 everywhere).
  * Errors: rondeInvalidArgument (NULL, no such type or residence, a scalar in device memory). */
 RONDE_API rondeResult_t rondeRedOpCreatePreMulSum(rondeRedOp_t* op, const void* scalar, rondeDataType_t datatype,
                                                   rondeScalarResidence_t residence, rondeComm_t comm);
@@ -755,6 +800,8 @@ RONDE_API rondeResult_t rondeRedOpCreate(rondeRedOp_t* op, rondeReduceFunction_t
 RONDE_API rondeResult_t rondeRedOpDestroy(rondeRedOp_t op, rondeComm_t comm);
 
 /* ---- Messages between two ranks --------------------------------------------------------------------------------- */
+
+/* What two ranks tell each other, without the rest. */
 
 /* Sends count elements to rank peer, which must receive as many bytes with a call of its own; messages between two ranks are
  * matched by their order. A send has ended when its message has arrived, whatever its size; so two ranks that both send first

@@ -22,7 +22,9 @@ Status check_size(const char* function, rondeDataType_t type, size_t count, int 
   if (!is_data_type(type))
     return {rondeInvalidArgument,
             fmt::format("{}: datatype {} is not one of rondeDataType_t", function, static_cast<int>(type))};
-  if (count <= kMostBytes / element_bytes(type) / static_cast<size_t>(blocks)) return {};
+  size_t bytes = 0;
+  const bool too_many = __builtin_mul_overflow(count, element_bytes(type) * static_cast<size_t>(blocks), &bytes);
+  if (!too_many && bytes <= kMostBytes) return {};
   return {rondeInvalidArgument, fmt::format("{}: count {} is more than memory can hold", function, count)};
 }
 

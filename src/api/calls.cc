@@ -4,15 +4,18 @@
 
 namespace ronde::api {
 
-Status start_call(OperationArgs args, rondeComm_t comm, rondeStream_t stream) {
+Status start_call(OperationArgs&& args, rondeComm_t comm, rondeStream_t stream) {
   Communicator& communicator = *comm->communicator;
-  RONDE_TRY(communicator.refusal());
   OpenGroup& group = group_of_thread();
   if (group.open()) {
+    RONDE_TRY(communicator.refusal());
     group.calls.push_back({&communicator, stream != nullptr ? &stream->stream : nullptr, std::move(args)});
     return {};
   }
-  if (stream != nullptr) return process().worker().enqueue(stream->stream, communicator, std::move(args));
+  if (stream != nullptr) {
+    RONDE_TRY(communicator.refusal());
+    return process().worker().enqueue(stream->stream, communicator, std::move(args));
+  }
   const Communicator::Queue& queue = communicator.queue();
   if (queue.issued != queue.ended) RONDE_TRY(process().worker().wait_for(communicator));
   return communicator.run(args);

@@ -6,8 +6,8 @@
 
 namespace ronde::api {
 
-// comm is ready, stream a stream or NULL.
-Status start_call(OperationArgs args, rondeComm_t comm, rondeStream_t stream);
+// comm is ready, stream a stream or NULL. What a group or a stream keeps is taken out of args.
+Status start_call(OperationArgs&& args, rondeComm_t comm, rondeStream_t stream);
 
 // A group fails with the first of its calls that does.
 Status remembered_by_group(const Status& status);

@@ -16,7 +16,7 @@ void name_created(OperationArgs& args, Communicator& communicator) {
   if (args.created != nullptr) args.op = args.created->is_user_defined() ? kUserDefined : kPreMulSum;
 }
 
-Status start(const char* function, OperationArgs args, rondeComm_t comm, rondeStream_t stream) {
+Status start(const char* function, OperationArgs& args, rondeComm_t comm, rondeStream_t stream) {
   if (stream != nullptr) RONDE_TRY(check_stream(stream, function));
   Communicator& communicator = *comm->communicator;
   if (schedule::reduces(args.what)) name_created(args, communicator);
@@ -24,7 +24,7 @@ Status start(const char* function, OperationArgs args, rondeComm_t comm, rondeSt
   return start_call(std::move(args), comm, stream);
 }
 
-rondeResult_t collective(const char* function, const OperationArgs& args, rondeComm_t comm, rondeStream_t stream) {
+rondeResult_t collective(const char* function, OperationArgs args, rondeComm_t comm, rondeStream_t stream) {
   return guarded([&]() -> Status {
     const auto run = [&]() -> Status {
       RONDE_TRY(check_ready(comm, function));
@@ -45,7 +45,7 @@ rondeResult_t uneven_collective(const char* function, OperationArgs args, rondeC
       RONDE_TRY(fill(args, *blocks, comm->communicator->rank(), comm->communicator->nranks()));
       args.uneven = true;
       args.blocks = std::move(blocks);
-      return start(function, std::move(args), comm, stream);
+      return start(function, args, comm, stream);
     };
     return remembered_by_group(said_by(function, run()));
   });
@@ -75,50 +75,48 @@ rondeResult_t rondeAllReduce(const void* sendbuff, void* recvbuff, size_t count,
 
 rondeResult_t rondeReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount, rondeDataType_t datatype,
                                  rondeRedOp_t op, rondeComm_t comm, rondeStream_t stream) {
-  const OperationArgs args{sendbuff, recvbuff, recvcount, datatype, op, Collective::reduce_scatter};
-  return collective("rondeReduceScatter", args, comm, stream);
+  return collective("rondeReduceScatter", {sendbuff, recvbuff, recvcount, datatype, op, Collective::reduce_scatter},
+                    comm, stream);
 }
 
 rondeResult_t rondeAllGather(const void* sendbuff, void* recvbuff, size_t sendcount, rondeDataType_t datatype,
                              rondeComm_t comm, rondeStream_t stream) {
-  const OperationArgs args{sendbuff, recvbuff, sendcount, datatype, rondeSum, Collective::all_gather};
-  return collective("rondeAllGather", args, comm, stream);
+  return collective("rondeAllGather", {sendbuff, recvbuff, sendcount, datatype, rondeSum, Collective::all_gather}, comm,
+                    stream);
 }
 
 rondeResult_t rondeBroadcast(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype, int root,
                              rondeComm_t comm, rondeStream_t stream) {
-  const OperationArgs args{sendbuff, recvbuff, count, datatype, rondeSum, Collective::broadcast, root};
-  return collective("rondeBroadcast", args, comm, stream);
+  return collective("rondeBroadcast", {sendbuff, recvbuff, count, datatype, rondeSum, Collective::broadcast, root},
+                    comm, stream);
 }
 
 rondeResult_t rondeBcast(void* buff, size_t count, rondeDataType_t datatype, int root, rondeComm_t comm,
                          rondeStream_t stream) {
-  const OperationArgs args{buff, buff, count, datatype, rondeSum, Collective::broadcast, root};
-  return collective("rondeBcast", args, comm, stream);
+  return collective("rondeBcast", {buff, buff, count, datatype, rondeSum, Collective::broadcast, root}, comm, stream);
 }
 
 rondeResult_t rondeReduce(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype, rondeRedOp_t op,
                           int root, rondeComm_t comm, rondeStream_t stream) {
-  const OperationArgs args{sendbuff, recvbuff, count, datatype, op, Collective::reduce, root};
-  return collective("rondeReduce", args, comm, stream);
+  return collective("rondeReduce", {sendbuff, recvbuff, count, datatype, op, Collective::reduce, root}, comm, stream);
 }
 
 rondeResult_t rondeAlltoAll(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype,
                             rondeComm_t comm, rondeStream_t stream) {
-  const OperationArgs args{sendbuff, recvbuff, count, datatype, rondeSum, Collective::all_to_all};
-  return collective("rondeAlltoAll", args, comm, stream);
+  return collective("rondeAlltoAll", {sendbuff, recvbuff, count, datatype, rondeSum, Collective::all_to_all}, comm,
+                    stream);
 }
 
 rondeResult_t rondeGather(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype, int root,
                           rondeComm_t comm, rondeStream_t stream) {
-  const OperationArgs args{sendbuff, recvbuff, count, datatype, rondeSum, Collective::gather, root};
-  return collective("rondeGather", args, comm, stream);
+  return collective("rondeGather", {sendbuff, recvbuff, count, datatype, rondeSum, Collective::gather, root}, comm,
+                    stream);
 }
 
 rondeResult_t rondeScatter(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype, int root,
                            rondeComm_t comm, rondeStream_t stream) {
-  const OperationArgs args{sendbuff, recvbuff, count, datatype, rondeSum, Collective::scatter, root};
-  return collective("rondeScatter", args, comm, stream);
+  return collective("rondeScatter", {sendbuff, recvbuff, count, datatype, rondeSum, Collective::scatter, root}, comm,
+                    stream);
 }
 
 rondeResult_t rondeBarrier(rondeComm_t comm, rondeStream_t stream) {

@@ -70,8 +70,7 @@ Status check_not_forked(const char* function) {
                       function)};
 }
 
-Status not_null(const void* pointer, const char* function, const char* argument) {
-  if (pointer != nullptr) return {};
+Status null_argument(const char* function, const char* argument) {
   return {rondeInvalidArgument, fmt::format("{}: {} is NULL", function, argument)};
 }
 

@@ -110,7 +110,10 @@ inline Status said_by(const char* function, Status status) {
 
 // rondeInvalidUsage in a process that was forked from one that used the library.
 Status check_not_forked(const char* function);
-Status not_null(const void* pointer, const char* function, const char* argument);
+Status null_argument(const char* function, const char* argument);
+inline Status not_null(const void* pointer, const char* function, const char* argument) {
+  return pointer != nullptr ? Status() : null_argument(function, argument);
+}
 Status check_comm(rondeComm_t comm, const char* function);
 // The same, and the communicator is ready; rondeInProgress, or why its start has failed, if it is not.
 Status check_ready(rondeComm_t comm, const char* function);

@@ -24,12 +24,13 @@ enum class Content : uint8_t {
 
 // What is computed. Made once per operation, by one of the three functions.
 struct Reduction {
-  DataType type;            // the user's type
-  DataType partial;         // type of partial results: equal to type, or rondeFloat32 when type is a narrow float
-  RedOp op;                 // a built-in one that fits type; rondeSum for PreMulSum, and where function is set
-  int nranks;               // an integer average divides final results by it
-  bool multiplies = false;  // inputs are multiplied by factor: PreMulSum, and averages of floats
-  uint64_t factor = 0;      // bits of a value of type, in the lower end; of a float32 if type is a narrow float
+  DataType type;                 // the user's type
+  DataType partial;              // type of partial results: equal to type, or rondeFloat32 when type is a narrow float
+  RedOp op;                      // a built-in one that fits type; rondeSum for PreMulSum, and where function is set
+  int nranks;                    // an integer average divides final results by it
+  bool multiplies = false;       // inputs are multiplied by factor: PreMulSum, and averages of floats
+  uint64_t factor = 0;           // bits of a value of type, in the lower end; of a float32 if type is a narrow float
+  bool rounds_products = false;  // to type, before they are summed: an input counts like one that is ready
   rondeReduceFunction_t function = nullptr;  // of a user-defined reduction
   void* user = nullptr;                      // its last argument
   bool commutative = true;
@@ -74,9 +75,9 @@ struct ReduceTarget {
 // targets = ((sources[0] op sources[1]) op sources[2]) op ... over count elements, element by element.
 //
 // sources: 1 to 256; one is copied or converted, after a multiplication if it needs one. targets: 1 or 2. count: any.
-// Narrow floats are accumulated in float32 over all sources, also after a multiplication, and rounded to nearest even
-// once per target; both targets are made from the same accumulator. The result does not depend on alignment, streaming,
-// how a range is cut into calls, or the instruction set.
+// Narrow floats are accumulated in float32 over all sources, also after a multiplication unless products are rounded,
+// and rounded to nearest even once per target; both targets are made from the same accumulator. The result does not
+// depend on alignment, streaming, how a range is cut into calls, or the instruction set.
 //
 // Minimum and maximum: NaN wins, -0 is less than +0. A NaN that was computed or converted is the positive quiet one of
 // its type; where one source is only copied, bits stay as they are. The factor is multiplied in the type of arithmetic

@@ -246,6 +246,9 @@ class Kernel {
   HWY_INLINE void scale(Unit& unit) const {
     if constexpr (Op::kScales) {
       for (size_t i = 0; i < Unit::kVectors; ++i) unit.v[i] = op_.scale(unit.v[i]);
+      if constexpr (Format::kNarrow) {
+        if (pass_.reduction->rounds_products) unit = Format::decode(Format::encode(unit));
+      }
     }
   }
 

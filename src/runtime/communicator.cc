@@ -89,7 +89,7 @@ template <typename Use>
 auto Communicator::with_task(const OperationArgs& call, Use use) {
   const OperationArgs& args = call.spans == nullptr ? call : packed(call);
   const uint32_t sequence = take_number(args);
-  const Reduction reduction = reduction_of(args, context_.nranks, float32_partials_);
+  const Reduction reduction = reduction_for(args);
   const plan::Choice choice =
       plan::choose(parts_.layout, parts_.requested, message_of(args, context_.nranks, is_ordered(args, reduction)));
   if (log::enabled(rondeLogTrace)) {
@@ -171,6 +171,13 @@ Communicator::Started Communicator::start(const OperationArgs& args) {
   return started;
 }
 
+Reduction Communicator::reduction_for(const OperationArgs& args) const {
+  Reduction reduction = reduction_of(args, context_.nranks, float32_partials_);
+  // Which ranks see a product rounded depends on the way that it goes, unless all do.
+  reduction.rounds_products = reproducible_ && reduction.has_own_factor();
+  return reduction;
+}
+
 bool Communicator::is_ordered(const OperationArgs& args, const Reduction& reduction) const {
   return schedule::reduces(args.what) && (reproducible_ || reduction.is_ordered());
 }
@@ -179,7 +186,7 @@ bool Communicator::is_ordered(const OperationArgs& args, const Reduction& reduct
 Status Communicator::check_possible(const OperationArgs& args) const {
   if (context_.nranks <= plan::kMaxStarRanks || !schedule::reduces(args.what) || args.what == Collective::all_reduce)
     return {};
-  if (!is_ordered(args, reduction_of(args, context_.nranks, float32_partials_))) return {};
+  if (!is_ordered(args, reduction_for(args))) return {};
   return {
       rondeInvalidUsage,
       fmt::format("{}: in the order of ranks (RONDE_REPRODUCIBLE, or a reduction that is not commutative) it is for "

@@ -101,7 +101,7 @@ class Communicator {
     Status status;
     Waiter waiter;
   };
-  // Takes the next place in the sequence. The one before must have ended.
+  // Takes the next place in the sequence. The one before must have ended. args stay with the caller until the task is gone.
   Started start(const OperationArgs& args);
 
   // Says goodbye; further operations are refused. Safe to call twice.
@@ -143,6 +143,7 @@ class Communicator {
   auto with_task(const OperationArgs& call, Use use);
   [[nodiscard]] Waiter waiter_for(Task& task) { return {&task, parts_.own.doorbell.get(), parts_.policy, false}; }
   Status run_alone(const OperationArgs& args);
+  [[nodiscard]] Reduction reduction_for(const OperationArgs& args) const;
   [[nodiscard]] bool is_ordered(const OperationArgs& args, const Reduction& reduction) const;
   [[nodiscard]] Status check_possible(const OperationArgs& args) const;
   uint32_t take_number(const OperationArgs& args);

@@ -39,11 +39,12 @@ Reduction reduction_of(const OperationArgs& args, int nranks, bool float32_parti
 }
 
 uint32_t digest_of(const OperationArgs& args) {
-  const uint64_t root = schedule::has_root(args.what) ? static_cast<uint64_t>(args.root) + 1 : 0;
-  const uint64_t op = schedule::reduces(args.what) ? static_cast<uint64_t>(args.op) + 1 : 0;
-  uint64_t hash = mix(static_cast<uint64_t>(args.what) << 56 | uint64_t{args.uneven} << 55 |
-                      (is_numbered(args) ? static_cast<uint64_t>(args.type) << 40 : 0) | op);
-  hash = mix(hash ^ root << 1 ^ static_cast<uint64_t>(args.purpose) << 40);
+  const uint64_t root = schedule::has_root(args.what) ? static_cast<uint32_t>(args.root) : 0;
+  const uint64_t op = schedule::reduces(args.what) ? op_code(args.op) + 1u : 0;
+  const uint64_t type = is_numbered(args) ? static_cast<uint64_t>(args.type) : 0;
+  // The whole call but its counts: root 32 bits, op 8, type 8, purpose 4, uneven 1, what 8.
+  uint64_t hash = mix(root | op << 32 | type << 40 | static_cast<uint64_t>(args.purpose) << 48 |
+                      uint64_t{args.uneven} << 52 | (static_cast<uint64_t>(args.what) + 1) << 56);
   if (!is_numbered(args)) return static_cast<uint32_t>(hash);  // each message tells its own size
   if (args.spans != nullptr) {
     for (const Span& span : *args.spans) hash = mix(hash ^ span.count);

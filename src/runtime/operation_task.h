@@ -26,6 +26,7 @@ struct OperationContext {
 
 class OperationTask : public Task {
  public:
+  // args stay with the caller, as they are, until the task is gone.
   OperationTask(const OperationContext& context, const OperationArgs& args, uint32_t sequence,
                 plan::Algorithm algorithm)
       : context_(context),
@@ -80,7 +81,7 @@ class OperationTask : public Task {
   [[nodiscard]] std::string awaited() const;
 
   const OperationContext& context_;
-  OperationArgs args_;
+  const OperationArgs& args_;
   uint32_t sequence_;
   uint32_t digest_;  // of a collective: with all before it
   black_box::OperationRecord& record_;

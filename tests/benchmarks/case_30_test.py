@@ -9,6 +9,9 @@ import time
 
 import perf_program
 
+INTEGERS = ("int8", "uint64")
+FLOATS = ("half", "float", "double", "bfloat16", "f8e4m3", "f8e5m2")
+
 
 def one_byte_flipped(program):
     done = perf_program.run(program, "-t 3 -b 32 -e 128 -f 2 -n 3", RONDE_PERF_FLIP="1:64:5")
@@ -20,8 +23,9 @@ def one_byte_flipped(program):
 
 def every_type_flipped(program):
     """Each type and reduction finds the byte, averages with their tolerance too."""
-    for op in ("sum", "prod", "min", "max", "avg"):
-        for kind in ("int8", "uint64", "half", "float", "double", "bfloat16", "f8e4m3", "f8e5m2"):
+    for op in ("sum", "prod", "min", "max", "avg", "mulsum", "band", "bor", "bxor"):
+        bitwise = op in ("band", "bor", "bxor")
+        for kind in INTEGERS if bitwise else INTEGERS + FLOATS:
             done = perf_program.run(program, f"-t 3 -b 64 -e 64 -n 1 -o {op} -d {kind}", RONDE_PERF_FLIP="2:64:0")
             assert done.returncode == 1, (op, kind)
             assert perf_program.wrong_counts(done.stdout) == [("1", "0")], (op, kind)

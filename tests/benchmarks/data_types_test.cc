@@ -16,8 +16,16 @@ TEST_CASE("names") {
   CHECK(perf::op_from_name("avg") == rondeAvg);
   CHECK_FALSE(perf::type_from_name("floot").has_value());
   CHECK_FALSE(perf::op_from_name("").has_value());
-  CHECK(perf::all_types().size() == rondeNumTypes);
-  CHECK(perf::all_ops().size() == rondeNumOps);
+  REQUIRE(perf::all_types().size() == rondeNumTypes);
+  for (int type = 0; type < rondeNumTypes; ++type) {
+    CHECK(type_info(static_cast<rondeDataType_t>(type)).type == type);
+  }
+  CHECK(perf::all_ops().size() == rondeNumOps + 4);
+  CHECK(perf::op_from_name("mulsum") == perf::kMulSum);
+  CHECK(perf::op_from_name("bxor") == rondeBitXor);
+  CHECK(perf::fits(rondeBitAnd, rondeUint8));
+  CHECK_FALSE(perf::fits(rondeBitAnd, rondeFloat8e4m3));
+  CHECK(perf::fits(perf::kMulSum, rondeBfloat16));
 }
 
 TEST_CASE("known values of the small floats") {

@@ -62,8 +62,21 @@ TEST_CASE("all types, all reductions, steps") {
   const auto line = parse({"-d", "all", "-o", "all", "-b", "0", "-e", "10", "-i", "4"});
   REQUIRE(line.options.has_value());
   CHECK(line.options->types.size() == 12);
-  CHECK(line.options->ops.size() == 5);
+  CHECK(line.options->ops.size() == 9);
   CHECK(perf::sizes_of(*line.options) == std::vector<std::size_t>{0, 4, 8});
+}
+
+TEST_CASE("bitwise reductions are for integers; all leaves out what does not fit") {
+  for (const char* types : {"int8", "all", "uint64,int32"})
+    CHECK(parse({"-o", "band,bxor", "-d", types}).options.has_value());
+  CHECK(parse({"-o", "all", "-d", "half"}).options.has_value());
+  CHECK(parse({"-o", "mulsum", "-d", "half"}).options.has_value());
+  for (const char* types : {"half", "int8,bfloat16"}) {
+    const auto line = parse({"-o", "sum,bor", "-d", types});
+    CHECK_FALSE(line.options.has_value());
+    CHECK(line.exit_code == 2);
+    CHECK(line.error.find("-o: bor is for integers, not for ") != std::string::npos);
+  }
 }
 
 void check_refused(const perf::CommandLine& line, const char* name) {

@@ -100,6 +100,9 @@ def refusals(folder):
             refused(perf_program.run(path, arguments), f"{program.name}: ")
         if not program.reduces:
             refused(perf_program.run(path, "-o sum"), f"{program.name}: -o: names a reduction; this program has none")
+        else:
+            refused(perf_program.run(path, "-o sum,band -d int8,half"),
+                    f"{program.name}: -o: band is for integers, not for half")
         if program.name != "allreduce_perf":
             refused(perf_program.run(path, "--sizes-from x"), f"{program.name}: --sizes-from: replays the allreduces")
         if program.power_of_two:

@@ -71,6 +71,68 @@ void large_sum(Rank& rank, size_t count, rondeDataType_t type) {
   }
 }
 
+// One byte each; whole is the sum of all blocks where there are blocks, of which a rank's own is the one of its number.
+constexpr size_t kWhole = (size_t{1} << 31) + 6;
+constexpr size_t kBlock = kWhole / 2;
+
+uint8_t byte_at(size_t index, int rank) { return static_cast<uint8_t>(value_at(index, rank)); }
+
+// Fills a buffer with this rank's values, calls, and expects the bytes that right(index) says.
+template <typename Call, typename Right>
+void large_move(Rank& rank, const Call& call, const Right& right) {
+  LargeBuffer buffer(kWhole);
+  auto* bytes = buffer.as<uint8_t>();
+  for (size_t i = 0; i < kWhole; ++i) bytes[i] = byte_at(i, rank.number());
+  expect_success(call(bytes), "the call");
+  for (size_t i = 0; i < kWhole; ++i) {
+    if (bytes[i] != right(i)) throw Unexpected("element " + std::to_string(i) + " is wrong");
+  }
+}
+
+void large_broadcast(Rank& rank) {
+  large_move(
+      rank, [&](uint8_t* bytes) { return rondeBcast(bytes, kWhole, rondeUint8, 1, rank.comm(), nullptr); },
+      [](size_t i) { return byte_at(i, 1); });
+}
+
+void large_message(Rank& rank) {
+  large_move(
+      rank,
+      [&](uint8_t* bytes) {
+        return rank.number() == 0 ? rondeSend(bytes, kWhole, rondeUint8, 1, rank.comm(), nullptr)
+                                  : rondeRecv(bytes, kWhole, rondeUint8, 0, rank.comm(), nullptr);
+      },
+      [](size_t i) { return byte_at(i, 0); });
+}
+
+void large_reduce_scatter(Rank& rank) {
+  const auto own = static_cast<size_t>(rank.number());
+  large_move(
+      rank,
+      [&](uint8_t* bytes) {
+        return rondeReduceScatter(bytes, bytes + own * kBlock, kBlock, rondeUint8, rondeSum, rank.comm(), nullptr);
+      },
+      [&](size_t i) {
+        return i / kBlock == own ? static_cast<uint8_t>(byte_at(i, 0) + byte_at(i, 1)) : byte_at(i, rank.number());
+      });
+}
+
+void large_all_gather(Rank& rank) {
+  const auto own = static_cast<size_t>(rank.number());
+  large_move(
+      rank,
+      [&](uint8_t* bytes) {
+        return rondeAllGather(bytes + own * kBlock, bytes, kBlock, rondeUint8, rank.comm(), nullptr);
+      },
+      [](size_t i) { return byte_at(i, static_cast<int>(i / kBlock)); });
+}
+
+void over_shm_and_tcp(const Body& body) {
+  need_memory(6 * kGiB);
+  for (const std::string transport : {"shm", "tcp"})
+    CHECK(run_ranks({{transport, false, transport}, 2, {}, 300}, body) == "");
+}
+
 }  // namespace
 
 TEST_CASE("case_07_more_than_2_31_elements") {
@@ -92,5 +154,10 @@ TEST_CASE("case_07_more_than_2_32_bytes") {
   CHECK(run_ranks({{"shm", false, "shm"}, 2, {}, 300},
                   [](Rank& rank) { large_sum<float>(rank, (size_t{1} << 30) + 3, rondeFloat32); }) == "");
 }
+
+TEST_CASE("case_07_more_than_2_31_elements_broadcast") { over_shm_and_tcp(large_broadcast); }
+TEST_CASE("case_07_more_than_2_31_elements_sent") { over_shm_and_tcp(large_message); }
+TEST_CASE("case_07_more_than_2_31_elements_reduce_scatter") { over_shm_and_tcp(large_reduce_scatter); }
+TEST_CASE("case_07_more_than_2_31_elements_all_gather") { over_shm_and_tcp(large_all_gather); }
 
 }  // namespace ronde::cases

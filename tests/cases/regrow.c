@@ -1,11 +1,12 @@
 /* A rank of a job that shrinks when one dies, and grows back with a new process; regrow_test.py starts it and kills.
+ * The ranks stand in a grid: each of its rows and columns is a communicator, too, made anew in each round.
  *
  * usage: regrow FOLDER ROUNDS               a rank of the first communicator, from the environment
  *        regrow FOLDER ROUNDS NRANKS ROUND  joins, in that round, as the last of NRANKS, with the id of FOLDER/ROUND
  *
- * Each round begins with a death, which it reduces until it hears of. Then the first rank that is left leaves an id in
- * FOLDER/ROUND. Prints "ROUND RANK NRANKS" when all are there again and have reduced; round 0 is the first
- * communicator. Exit code 1: something went wrong; 3: wrong data. */
+ * Each round begins with a death, which it hears of in reductions over all, its row or its column. Then the first rank
+ * that is left leaves an id in FOLDER/ROUND. Prints "ROUND RANK NRANKS" when all are there again and have reduced in
+ * all three; round 0 is the first communicator. Exit code 1: something went wrong; 3: wrong data. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ronde/ronde.h>
@@ -14,9 +15,16 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { kMost = 100000, kReduces = 20 };
+enum { kMost = 100000, kReduces = 20, kColumns = 4 };
 static const size_t kCounts[] = {1, 1000, kMost};
 static int buffer[kMost];
+
+/* The communicators of a round. */
+typedef struct {
+  rondeComm_t all;
+  rondeComm_t row;
+  rondeComm_t column;
+} Grid;
 
 static void check(rondeResult_t result, const char* what) {
   if (result == rondeSuccess) return;
@@ -76,12 +84,39 @@ static rondeUniqueId find_id(const char* folder, int round) {
   return id;
 }
 
-static void say(rondeComm_t comm, int round) {
+static Grid make_grid(rondeComm_t all) {
+  Grid grid = {all, NULL, NULL};
+  int rank = 0;
+  check(rondeCommUserRank(all, &rank), "rank");
+  check(rondeCommSplit(all, rank / kColumns, rank, &grid.row, NULL), "rondeCommSplit into rows");
+  check(rondeCommSplit(all, rank % kColumns, rank, &grid.column, NULL), "rondeCommSplit into columns");
+  return grid;
+}
+
+/* Over one after the other. The first error ends it. */
+static rondeResult_t reduce_everywhere(const Grid* grid, int number) {
+  rondeResult_t result = reduce(grid->row, number);
+  if (result == rondeSuccess) result = reduce(grid->column, number);
+  return result == rondeSuccess ? reduce(grid->all, number) : result;
+}
+
+/* Others may wait for this rank in a row or a column that is whole: they would never hear of the death there. */
+static void leave_parts(const Grid* grid) {
+  check(rondeCommRevoke(grid->row, RONDE_REVOKE_DEFAULT), "rondeCommRevoke of the row");
+  check(rondeCommRevoke(grid->column, RONDE_REVOKE_DEFAULT), "rondeCommRevoke of the column");
+}
+
+static void destroy_parts(const Grid* grid) {
+  check(rondeCommDestroy(grid->row), "rondeCommDestroy of the row");
+  check(rondeCommDestroy(grid->column), "rondeCommDestroy of the column");
+}
+
+static void say(const Grid* grid, int round) {
   int rank = 0;
   int nranks = 0;
-  for (int i = 0; i < kReduces; ++i) check(reduce(comm, i), "reduce");
-  check(rondeCommUserRank(comm, &rank), "rank");
-  check(rondeCommCount(comm, &nranks), "count");
+  for (int i = 0; i < kReduces; ++i) check(reduce_everywhere(grid, i), "reduce");
+  check(rondeCommUserRank(grid->all, &rank), "rank");
+  check(rondeCommCount(grid->all, &nranks), "count");
   printf("%d %d %d\n", round, rank, nranks);
   fflush(stdout);
 }
@@ -122,15 +157,20 @@ int main(int argc, char** argv) {
     const rondeUniqueId id = find_id(argv[1], round);
     check(rondeCommGrow(NULL, nranks, &id, nranks - 1, &comm, NULL), "rondeCommGrow of a rank that joins");
   }
-  say(comm, round);
+  Grid grid = make_grid(comm);
+  say(&grid, round);
   while (round < rounds) {
     rondeResult_t result = rondeSuccess;
-    for (int i = 0; result == rondeSuccess; ++i) result = reduce(comm, i);
+    for (int i = 0; result == rondeSuccess; ++i) result = reduce_everywhere(&grid, i);
     if (result != rondePeerLost && result != rondeRevoked) check(result, "the death");
-    comm = grow_back(comm, argv[1], ++round);
-    say(comm, round);
+    leave_parts(&grid);
+    comm = grow_back(grid.all, argv[1], ++round);
+    destroy_parts(&grid);
+    grid = make_grid(comm);
+    say(&grid, round);
   }
   check(rondeBarrier(comm, NULL), "the end");
+  destroy_parts(&grid);
   check(rondeCommDestroy(comm), "rondeCommDestroy");
   return 0;
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Ranks die, the others go on without them, and new processes take their places, several times.
 
-    regrow_test.py REGROW MOST_GROWTH_KIB [ROUNDS [NRANKS]]    default: 6 rounds, 8 ranks
+    regrow_test.py REGROW MOST_GROWTH_KIB [ROUNDS [NRANKS [TRANSPORT]]]    default: 6 rounds, 8 ranks, auto and tcp
 
-Processes over shared memory and TCP. In each round one rank is killed; all others shrink, and grow by a new process.
-Results are right in each communicator, and the ranks that live through all rounds have no more open files, threads and
-memory (by more than MOST_GROWTH_KIB) at the end than after the second.
+Processes over shared memory and TCP, whose communicator is split into rows and columns in each round. In each round
+one rank is killed; all others shrink, and grow by a new process. Results are right in each communicator, and no rank
+has more open files, threads and memory (by more than MOST_GROWTH_KIB) at the end than two rounds after it has joined.
 """
 import os
 import signal
@@ -18,13 +18,18 @@ import jobs
 
 LIMIT_S = 60
 KEPT_BLACK_BOXES = 4  # of processes that have ended, too: two descriptors each are room for two more
+ROUNDS_TO_SETTLE = 2
 
 
 class Rank:
-    def __init__(self, process, path):
+    """A process; round_ is the one in which it has joined."""
+
+    def __init__(self, process, path, round_):
         self.process = process
         self.path = path
+        self.settled_in = round_ + ROUNDS_TO_SETTLE
         self.number = None
+        self.used = []  # each round's uses, from settled_in on
 
     def has_reached(self, round_):
         with open(self.path, encoding="utf-8") as file:
@@ -36,11 +41,20 @@ class Rank:
         assert self.process.poll() is None, f"a rank has ended with {self.process.returncode} before round {round_}"
         return False
 
-    def uses(self):
+    def note_uses(self, round_):
+        if round_ < self.settled_in:
+            return
         folder = f"/proc/{self.process.pid}"
         with open(folder + "/status", encoding="utf-8") as file:
             resident = next(int(line.split()[1]) for line in file if line.startswith("VmRSS:"))
-        return len(os.listdir(folder + "/fd")), len(os.listdir(folder + "/task")), resident
+        self.used.append((len(os.listdir(folder + "/fd")), len(os.listdir(folder + "/task")), resident))
+
+    def check_uses(self, most_growth_kib):
+        names = ("open files", "threads", "resident KiB")
+        most_more = (KEPT_BLACK_BOXES, 0, most_growth_kib)
+        for name, before, after, more in zip(names, self.used[0], self.used[-1], most_more):
+            assert after <= before + more, (f"{name} of rank {self.number[0]}: {before} in round {self.settled_in}, "
+                                            f"{after} {len(self.used) - 1} rounds later; all: {self.used}")
 
 
 def wait_for(condition, what):
@@ -60,11 +74,11 @@ def play(program, most_growth_kib, transport, rounds, nranks, folder):
         return files[-1], None
 
     started = jobs.start_ranks([program, folder, str(rounds)], nranks, settings, output)
-    ranks = [Rank(process, files[i].name) for i, process in enumerate(started)]
+    ranks = [Rank(process, files[i].name, 0) for i, process in enumerate(started)]
     everybody = list(ranks)
     try:
         wait_for(lambda: all(rank.has_reached(0) for rank in ranks), "the first communicator")
-        uses = None
+        begun = time.monotonic()
         for round_ in range(1, rounds + 1):
             victim = ranks.pop({0: nranks - 1, 1: 1, 2: nranks // 2}[round_ % 3])
             victim.process.send_signal(signal.SIGKILL)
@@ -73,22 +87,23 @@ def play(program, most_growth_kib, transport, rounds, nranks, folder):
             out, _ = output(None)
             joins = subprocess.Popen([program, folder, str(rounds), str(nranks), str(round_)], stdin=subprocess.DEVNULL,
                                      env=jobs.environment(**settings), stdout=out)
-            ranks.append(Rank(joins, out.name))
+            ranks.append(Rank(joins, out.name, round_))
             everybody.append(ranks[-1])
             wait_for(lambda: all(rank.has_reached(round_) for rank in ranks), f"round {round_}")
             assert sorted(rank.number for rank in ranks) == [(i, nranks) for i in range(nranks)]
             if round_ == rounds:
                 break  # they end
-            first_uses = ranks[0].uses()
-            if round_ == 2:
-                uses = first_uses
+            for rank in ranks:
+                rank.note_uses(round_)
         late = jobs.wait_all([rank.process for rank in ranks], LIMIT_S)
         assert not late, f"ranks {late} hang"
         assert all(rank.process.returncode == 0 for rank in ranks), [rank.process.returncode for rank in ranks]
-        for name, before, after, more in zip(("open files", "threads", "resident KiB"), uses, first_uses,
-                                             (KEPT_BLACK_BOXES, 0, most_growth_kib)):
-            assert after <= before + more, f"{name}: {before} in round 2, {after} in round {rounds - 1}"
-        print(f"{transport}: {rounds} rounds of {nranks} ranks; files, threads, KiB: {uses}, {first_uses}", flush=True)
+        measured = [rank for rank in ranks if rank.used]
+        for rank in measured:
+            rank.check_uses(most_growth_kib)
+        print(f"{transport}: {rounds} rounds of {nranks} ranks, {(time.monotonic() - begun) / rounds:.2f} s each; "
+              f"{len(measured)} ranks measured; files, threads, KiB of the first: {ranks[0].used[0]}, "
+              f"{ranks[0].used[-1]}", flush=True)
     finally:
         jobs.kill_all([rank.process for rank in everybody])
         for file in files:
@@ -98,7 +113,7 @@ def play(program, most_growth_kib, transport, rounds, nranks, folder):
 def main():
     rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 6
     nranks = int(sys.argv[4]) if len(sys.argv) > 4 else 8
-    for transport in ("auto", "tcp"):
+    for transport in sys.argv[5:] or ("auto", "tcp"):
         with tempfile.TemporaryDirectory() as folder:
             play(sys.argv[1], int(sys.argv[2]), transport, rounds, nranks, folder)
 

@@ -11,6 +11,7 @@ SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "tools" / "check_layers.p
 HEADER = "// A header.\n#pragma once\n"
 CLEAN = {
     "include/ronde/ronde.h": "/* The C API. */\n#ifndef RONDE_RONDE_H\n#define RONDE_RONDE_H\n#endif\n",
+    "include/ronde/ronde.hpp": HEADER + "#include <ronde/ronde.h>\n",
     "src/base/status.h": HEADER + '#include <string>\n\n#include "ronde/ronde.h"\n',
     "src/base/settings.cc": '#include <cstdlib>\nconst char* f() { return std::getenv("X"); }\n',
     "src/schedule/steps.h": HEADER,
@@ -82,10 +83,13 @@ VIOLATIONS = [
     ("src/memory/bad-inl.h", HEADER, "1: a header compiled once for each instruction set"),
     ("include/ronde/ronde.h", HEADER, "1: the public header has an include guard"),
     ("include/ronde/ronde.h", CLEAN["include/ronde/ronde.h"] + '#include "base/status.h"\n', "5: the public header"),
+    ("include/ronde/ronde.hpp", HEADER + '#include "base/status.h"\n', "3: the public header includes no base"),
+    ("src/api/bad.cc", '#include "ronde/ronde.hpp"\n', "1: only programs include"),
     ("src/schedule/bad.h", HEADER + "/* two\nlines */ #  include  \"base/status.h\"\n", "4: schedule may not include base"),
 ]
 
 HARMLESS = [
+    ("examples/fine.cc", "#include <ronde/ronde.hpp>\n"),
     ("src/schedule/fine.h", HEADER + '// #include "base/status.h"\n/*\n#include "base/status.h"\n*/\n'),
     ("src/base/fine.cc", '// getenv is for settings.cc\nconst char* kText = "getenv";\nint n = 1\'000; /* getenv */\n'),
     ("src/base/fine.cc", "Fd a = Fd::make([&] { return ::socket(1, 2, 0); });\nFd b =\n    Fd::make([] { return ::eventfd(0, 0); });\n"),

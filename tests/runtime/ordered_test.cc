@@ -1,4 +1,5 @@
 // Reductions that a program makes, and the reproducible mode: inputs combined in the order of ranks.
+#include <bit>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <numeric>
@@ -99,6 +100,14 @@ std::vector<float> random_float32(int rank, size_t count) {
 
 enum class Cut { whole, in_calls, in_a_group };
 
+// Of PreMulSum; other scalars on each rank.
+std::shared_ptr<const CreatedReduction> products(DataType type, int rank) {
+  const float wide = 0.3F + 0.7F * static_cast<float>(rank);
+  const auto narrow = static_cast<uint16_t>(std::bit_cast<uint32_t>(wide) >> 16);
+  const void* scalar = type == rondeFloat32 ? static_cast<const void*>(&wide) : &narrow;
+  return std::make_shared<const CreatedReduction>(CreatedReduction::pre_mul_sum(type, scalar));
+}
+
 template <typename T>
 Status reduce_cut(World& world, Communicator& comm, std::vector<T>& values, DataType type, RedOp op, Cut cut) {
   const std::vector<size_t> parts =
@@ -106,7 +115,9 @@ Status reduce_cut(World& world, Communicator& comm, std::vector<T>& values, Data
   std::vector<GroupCall> calls;
   T* at = values.data();
   for (const size_t part : parts) {
-    calls.push_back({&comm, nullptr, OperationArgs{at, at, part, type, op}});
+    OperationArgs args{at, at, part, type, op};
+    if (op == kPreMulSum) args.created = products(type, comm.rank());
+    calls.push_back({&comm, nullptr, args});
     at += part;
   }
   if (cut == Cut::in_a_group) return run_group(with_small_ones_fused(std::move(calls)), world.process().worker());
@@ -167,11 +178,11 @@ TEST_CASE("PreMulSum multiplies each rank's input by its own scalar") {
 TEST_CASE("reproducible: the same bits by every transport, algorithm, cut and group, again and again") {
   constexpr int kRanks = 4;
   constexpr size_t kCount = 40'003;
-  for (const RedOp op : {rondeSum, rondeAvg, rondeProd}) {
+  for (const RedOp op : {rondeSum, rondeAvg, rondeProd, kPreMulSum}) {
     std::vector<uint64_t> narrow_hashes;
     std::vector<uint64_t> wide_hashes;
     for (const Way& way : kWays) {
-      CAPTURE(way.transport, way.algorithm, op_name(op));
+      CAPTURE(way.transport, way.algorithm, reduction_name(op));
       WorldOptions options = options_of(way, kRanks);
       options.settings.emplace_back("RONDE_REPRODUCIBLE", "1");
       World world(options);
