@@ -15,8 +15,8 @@ RESULT = re.compile(r"\bronde[A-Z]\w*\b")  # among other names
 # Where a comment refers to the results of others: its words, and whose results. "all ranks": the errors that concern
 # all ranks (convention 6); "collectives": the rules at the head of their section.
 REFERENCES = {
-    "rondeCommInitRankConfig": [("The same with settings", "rondeCommInitRank")],
-    "rondeCommInitRankScalable": [("Otherwise as rondeCommInitRankConfig", "rondeCommInitRankConfig")],
+    "rondeCommInitRankConfig": [("rondeCommInitRank with settings", "rondeCommInitRank")],
+    "rondeCommInitRankScalable": [("Otherwise as with one id", "rondeCommInitRankConfig")],
     "rondeCommFinalize": [("Returns the first error that the communicator met", "all ranks")],
     "rondeCommShrink": [("Non-blocking and in groups as rondeCommInitRankConfig", "in progress")],
     "rondeCommSplit": [("those of collectives", "collectives"),
@@ -25,7 +25,7 @@ REFERENCES = {
     "rondeCommGrow": [("as rondeCommSplit", "rondeCommSplit")],
     "rondeCommGetUniqueId": [("what comm has met", "all ranks")],
     "rondeStreamSynchronize": [("Returns the first error of those operations", "all ranks")],
-    "rondeStreamQuery": [("Otherwise an error as above", "all ranks")],
+    "rondeStreamQuery": [("an error as from rondeStreamSynchronize", "all ranks")],
     "rondeStreamDestroy": [("Synchronizes and frees the stream", "all ranks")],
     "rondeGroupEnd": [("the first error of its calls", "all ranks"),
                       ("the first error of its calls", "rondeCommInitRank")],
@@ -39,7 +39,6 @@ SPOKEN_OF = {
     ("rondeCommRevoke", "rondeRevoked"): "what operations return after it",
     ("rondeCommGetFailedRanks", "rondePeerLost"): "what an operation returned before",
     ("rondeCommGetAsyncError", "rondeInProgress"): "what it writes",
-    ("rondeStreamCreate", "rondeSystemError"): "what puts something on a stream returns",
 }
 # What even a forked child may call, as it is about nothing but its arguments.
 OF_ARGUMENTS_ALONE = {"rondeGetVersion", "rondeUniqueIdToText", "rondeUniqueIdFromText"}
