@@ -10,11 +10,6 @@
 namespace ronde::api {
 namespace {
 
-// With the name of the function before the text.
-Status of_function(const char* function, const Status& status) {
-  return status.ok() ? status : Status(status.code(), fmt::format("{}: {}", function, status.message()));
-}
-
 Status check_buffer(const char* function, const void* begin, size_t bytes) {
   RONDE_TRY(not_null(begin, function, "buff"));
   if (bytes > 0) return {};
@@ -26,9 +21,7 @@ Status allocate(void** ptr, size_t size) {
   RONDE_TRY(not_null(ptr, "rondeMemAlloc", "ptr"));
   if (size == 0) return {rondeInvalidArgument, "rondeMemAlloc: size is 0"};
   RONDE_ASSIGN(const Settings settings, Settings::from_environment());
-  auto memory = process().library_memory().allocate(size, settings.mem_limit_bytes);
-  if (!memory.ok()) return of_function("rondeMemAlloc", memory.status());
-  *ptr = *memory;
+  RONDE_ASSIGN(*ptr, process().library_memory().allocate(size, settings.mem_limit_bytes));
   return {};
 }
 
@@ -55,10 +48,8 @@ Status register_window(rondeComm_t comm, void* buff, size_t size, rondeWindow_t*
   if (group_of_thread().open()) return {rondeInvalidUsage, fmt::format("{}: a group is open", kName)};
   Communicator& communicator = *comm->communicator;
   RONDE_TRY(process().worker().wait_for(communicator));
-  auto buffers = PeerBuffers::make(process(), communicator, buff, size);
-  if (!buffers.ok()) return of_function(kName, buffers.status());
   auto window = std::make_unique<rondeWindow>();
-  window->buffers = std::move(*buffers);
+  RONDE_ASSIGN(window->buffers, PeerBuffers::make(process(), communicator, buff, size));
   *win = window.get();
   comm->windows.push_back(std::move(window));
   return {};
@@ -94,16 +85,17 @@ Status peer_pointer(rondeWindow_t window, size_t offset, int peer, const void** 
 using ronde::Status;
 using ronde::api::check_comm;
 using ronde::api::guarded;
+using ronde::api::said_by;
 
 rondeResult_t rondeMemAlloc(void** ptr, size_t size) {
-  return guarded([&] { return ronde::api::allocate(ptr, size); });
+  return guarded([&] { return said_by("rondeMemAlloc", ronde::api::allocate(ptr, size)); });
 }
 
 rondeResult_t rondeMemFree(void* ptr) {
   return guarded([&]() -> Status {
     if (ptr == nullptr) return {};
     RONDE_TRY(ronde::api::check_not_forked("rondeMemFree"));
-    return ronde::api::of_function("rondeMemFree", ronde::api::process().library_memory().free(ptr));
+    return said_by("rondeMemFree", ronde::api::process().library_memory().free(ptr));
   });
 }
 
@@ -120,7 +112,8 @@ rondeResult_t rondeCommDeregister(const rondeComm_t comm, void* handle) {
 }
 
 rondeResult_t rondeCommWindowRegister(rondeComm_t comm, void* buff, size_t size, rondeWindow_t* win, int winFlags) {
-  return guarded([&] { return ronde::api::register_window(comm, buff, size, win, winFlags); });
+  return guarded(
+      [&] { return said_by("rondeCommWindowRegister", ronde::api::register_window(comm, buff, size, win, winFlags)); });
 }
 
 rondeResult_t rondeCommWindowDeregister(rondeComm_t comm, rondeWindow_t win) {

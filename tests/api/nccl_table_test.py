@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-OTHER_NAMES = {"ncclCommCuDevice": "rondeCommDevice"}
+OTHER_NAMES = {"ncclCommCuDevice": "rondeCommDevice", "ncclGetPeerDevicePointer": "rondeGetPeerPointer"}
 
 
 def tables_of(document):

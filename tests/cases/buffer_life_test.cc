@@ -1,5 +1,5 @@
-// Situation 28, the half of the C interface: ronde.h says how long buffers must live (its convention 5), and no longer do
-// they need to. Whoever gives them up at that moment, and fills memory at the same place, harms nobody.
+// Situation 28, the half of the C interface: ronde.h says how long buffers must live (its convention 5), and no longer
+// do they need to. Whoever gives them up at that moment, and fills memory at the same place, harms nobody.
 #include <sys/mman.h>
 
 #include <atomic>

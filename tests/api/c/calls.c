@@ -66,6 +66,14 @@ CALL(rondeCommDevice, (in->comm, &in->out.number))
 CALL(rondeCommGetTraffic, (in->comm, in->out.traffic, 2, &in->out.number))
 CALL(rondeCommMemStats, (in->comm, rondeStatHostMemTotal, &in->out.stat))
 
+CALL(rondeMemAlloc, (&in->out.memory, kBlock))
+CALL(rondeMemFree, (in->memory))
+CALL(rondeCommRegister, (in->comm, in->from, sizeof in->from, &in->out.handle))
+CALL(rondeCommDeregister, (in->comm, in->handle))
+CALL(rondeCommWindowRegister, (in->comm, in->from, sizeof in->from, &in->out.window, RONDE_WIN_DEFAULT))
+CALL(rondeCommWindowDeregister, (in->comm, in->window))
+CALL(rondeGetPeerPointer, (in->window, 0, 0, &in->out.peer))
+
 CALL(rondeStreamCreate, (&in->out.stream))
 CALL(rondeStreamSynchronize, (in->stream))
 CALL(rondeStreamQuery, (in->stream))
@@ -119,6 +127,7 @@ const Call kCalls[] = {
     WAITS(rondeCommSplit),
     WAITS(rondeCommDup),
     WAITS(rondeCommGrow),
+    WAITS(rondeCommWindowRegister),
     OF_COMM(rondeRedOpCreatePreMulSum),
     OF_COMM(rondeRedOpCreate),
     OF_COMM(rondeRedOpDestroy),
@@ -135,6 +144,12 @@ const Call kCalls[] = {
     OF(rondeCommGetAsyncError, kUsesComm | kAlways),
     OF(rondeCommAbort, kUsesComm | kAlways),
     OF(rondeCommDestroy, kUsesComm | kAlways),
+    OF(rondeMemAlloc, 0),
+    OF(rondeMemFree, 0),
+    OF_COMM(rondeCommRegister),
+    OF(rondeCommDeregister, kUsesComm | kAlways),
+    OF(rondeCommWindowDeregister, kUsesComm | kAlways),
+    OF(rondeGetPeerPointer, 0),
     OF(rondeStreamCreate, 0),
     OF(rondeStreamSynchronize, kUsesStream),
     OF(rondeStreamQuery, kUsesStream),

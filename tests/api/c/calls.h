@@ -14,6 +14,9 @@ typedef struct {
   rondeEvent_t event;
   int rank; /* of two */
   rondeRedOp_t op;
+  void* memory;
+  void* handle;
+  rondeWindow_t window;
   rondeUniqueId id;
   rondeConfig_t* config;
   float from[2 * kBlock];
@@ -23,6 +26,10 @@ typedef struct {
     rondeStream_t stream;
     rondeEvent_t event;
     rondeRedOp_t op;
+    void* memory;
+    void* handle;
+    rondeWindow_t window;
+    const void* peer;
     rondeResult_t error;
     rondeUniqueId id;
     rondeWorld_t world;

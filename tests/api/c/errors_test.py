@@ -15,8 +15,8 @@ RESULT = re.compile(r"\bronde[A-Z]\w*\b")  # among other names
 # Where a comment refers to the results of others: its words, and whose results. "all ranks": the errors that concern
 # all ranks (convention 6); "collectives": the rules at the head of their section.
 REFERENCES = {
-    "rondeCommInitRankConfig": [("The same with settings", "rondeCommInitRank")],
-    "rondeCommInitRankScalable": [("Otherwise as rondeCommInitRankConfig", "rondeCommInitRankConfig")],
+    "rondeCommInitRankConfig": [("rondeCommInitRank with settings", "rondeCommInitRank")],
+    "rondeCommInitRankScalable": [("Otherwise as with one id", "rondeCommInitRankConfig")],
     "rondeCommFinalize": [("Returns the first error that the communicator met", "all ranks")],
     "rondeCommShrink": [("Non-blocking and in groups as rondeCommInitRankConfig", "in progress")],
     "rondeCommSplit": [("those of collectives", "collectives"),
@@ -25,10 +25,11 @@ REFERENCES = {
     "rondeCommGrow": [("as rondeCommSplit", "rondeCommSplit")],
     "rondeCommGetUniqueId": [("what comm has met", "all ranks")],
     "rondeStreamSynchronize": [("Returns the first error of those operations", "all ranks")],
-    "rondeStreamQuery": [("Otherwise an error as above", "all ranks")],
+    "rondeStreamQuery": [("an error as from rondeStreamSynchronize", "all ranks")],
     "rondeStreamDestroy": [("Synchronizes and frees the stream", "all ranks")],
     "rondeGroupEnd": [("the first error of its calls", "all ranks"),
                       ("the first error of its calls", "rondeCommInitRank")],
+    "rondeCommWindowRegister": [("those of collectives", "collectives")],
     "rondeSend": [("Errors: those of collectives", "collectives")],
     "rondeRecv": [("Errors: those of collectives", "collectives")],
 }
@@ -38,12 +39,12 @@ SPOKEN_OF = {
     ("rondeCommRevoke", "rondeRevoked"): "what operations return after it",
     ("rondeCommGetFailedRanks", "rondePeerLost"): "what an operation returned before",
     ("rondeCommGetAsyncError", "rondeInProgress"): "what it writes",
-    ("rondeStreamCreate", "rondeSystemError"): "what puts something on a stream returns",
 }
 # What even a forked child may call, as it is about nothing but its arguments.
 OF_ARGUMENTS_ALONE = {"rondeGetVersion", "rondeUniqueIdToText", "rondeUniqueIdFromText"}
 # Communicators that are not ready do not stop these.
-WHILE_IT_STARTS = {"rondeCommGetAsyncError", "rondeCommAbort", "rondeCommDestroy"}
+WHILE_IT_STARTS = {"rondeCommGetAsyncError", "rondeCommAbort", "rondeCommDestroy", "rondeCommDeregister",
+                   "rondeCommWindowDeregister"}
 # These put nothing on the stream that they are given.
 OF_STREAMS = {"rondeStreamSynchronize", "rondeStreamQuery", "rondeStreamDestroy"}
 # The header tells of them, and no test can bring them about.

@@ -14,11 +14,12 @@ static const struct {
   const char* name;
   void (*run)(void);
 } kParts[] = {
-    {"all_alike", part_all_alike},     {"failures", part_failures},     {"late", part_late},
-    {"starts", part_starts},           {"streams", part_streams},       {"groups", part_groups},
-    {"children", part_children},       {"questions", part_questions},   {"collectives", part_collectives},
-    {"no_files", part_no_files},       {"no_threads", part_no_threads}, {"meeting", part_meeting},
-    {"unreachable", part_unreachable}, {"cut_off", part_cut_off},       {"succession", part_succession},
+    {"all_alike", part_all_alike},     {"failures", part_failures},       {"late", part_late},
+    {"starts", part_starts},           {"memory", part_memory},           {"streams", part_streams},
+    {"groups", part_groups},           {"children", part_children},       {"questions", part_questions},
+    {"collectives", part_collectives}, {"no_files", part_no_files},       {"no_threads", part_no_threads},
+    {"meeting", part_meeting},         {"unreachable", part_unreachable}, {"cut_off", part_cut_off},
+    {"succession", part_succession},
 };
 static const struct {
   const char* name;

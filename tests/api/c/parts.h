@@ -7,6 +7,7 @@ void part_all_alike(void);
 void part_failures(void);
 void part_late(void);
 void part_starts(void);
+void part_memory(void);
 void part_streams(void);
 void part_groups(void);
 void part_children(void);
