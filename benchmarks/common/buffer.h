@@ -12,7 +12,7 @@ inline constexpr std::size_t kGuardBytes = 64;
 class Buffer {
  public:
   // data() lies `unalign` bytes behind a page boundary. from_library: memory of rondeMemAlloc. Throws std::bad_alloc.
-  Buffer(std::size_t bytes, std::size_t unalign, bool from_library);
+  Buffer(std::size_t bytes, std::size_t unalign, bool from_library = false);
 
   std::byte* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }

@@ -144,10 +144,11 @@ TEST_CASE("collectives on library memory are exact, whoever has some") {
   size_t turn = 0;
   for (const std::string transport : {"inproc", "shm"}) {
     for (const std::string algorithm : {"auto", "ring", "two_shot"}) {
-      for (const int nranks : {2, 3, 5}) {
+      if (transport == "inproc" && algorithm == "two_shot") continue;  // what auto does
+      for (const int nranks : {2, 3}) {
         check_calls(world_of(nranks, transport, algorithm), [&](World& world) {
           FromLibrary library(world.process().library_memory());
-          auto calls = mixed_collectives(nranks, turn, nranks == 3 ? 300'001 : 5'000);
+          auto calls = mixed_collectives(nranks, turn, nranks == 3 ? 70'001 : 5'000);
           RONDE_TRY(run_collectives(world, calls, [&](int) { return &library; }));
           return run_collectives(world, calls, [&](int rank) -> std::pmr::memory_resource* {
             return rank % 2 == 0 ? std::pmr::get_default_resource() : &library;
