@@ -14,12 +14,9 @@
 #include "base/fd.h"
 #include "base/fork_guard.h"
 #include "base/status.h"
+#include "link/place.h"
 
 namespace ronde {
-
-// Where bytes lie in an arena. 0: in none, as its first page belongs to the library.
-using Place = uint64_t;
-inline constexpr Place kNoPlace = 0;
 
 class Arena {
  public:

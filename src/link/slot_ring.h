@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "base/shared_word.h"
-#include "link/arena.h"
+#include "link/place.h"
 
 namespace ronde {
 
