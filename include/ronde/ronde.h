@@ -515,7 +515,7 @@ RONDE_API rondeResult_t rondeCommMemStats(rondeComm_t comm, rondeCommMemStat_t s
 
 /* Memory that the ranks of a host read where it lies, for buffers of operations and for looks at each other's data. */
 
-/* Allocates size bytes, zeroes at a page boundary (4096 bytes; 2 MiB from that size on), for any use. Pages take memory when
+/* Allocates size bytes, zeroes at a page boundary (4096 bytes), for any use. Pages take memory when
  * they are first touched. What ranks of other processes of the node need of such memory they read where it lies: operations
  * of more than 32 KiB (messages: each of more than that) copy nothing of it into the library's memory. In these cases they
  * do all the same:

@@ -10,6 +10,7 @@
 
 #include "base/doorbell.h"
 #include "base/status.h"
+#include "link/arena.h"
 #include "link/slot_ring.h"
 
 namespace ronde {

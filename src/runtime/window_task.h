@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "link/arena.h"
 #include "link/segment.h"
 #include "runtime/block_map.h"
 #include "runtime/operation_task.h"
