@@ -1,4 +1,5 @@
 // Situation 22: signals of the program that uses the library.
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -17,6 +18,9 @@ namespace {
 std::atomic<int> alarms{0};
 
 void on_alarm(int /*signal*/) { alarms.fetch_add(1, std::memory_order_relaxed); }
+
+// Not by _exit, where the thread sanitizer looks for threads that nobody has joined.
+void end_process() { ::syscall(SYS_exit_group, 0); }
 
 // A handler that interrupts system calls, each millisecond.
 void start_timer() {
@@ -86,7 +90,7 @@ TEST_CASE("case_22_a_peer_that_goes_is_no_death_by_sigpipe") {
     CHECK(run_ranks(world, [](Rank& rank) {
             std::vector<float> values(1 << 20, 0);
             for (int round = 0; round < 10'000; ++round) {
-              if (rank.number() == 1 && round == 20) _exit(0);
+              if (rank.number() == 1 && round == 20) end_process();
               const rondeResult_t result =
                   rank.all_reduce(values.data(), values.data(), values.size(), rondeFloat32, rondeMax);
               if (result == rondeSuccess) continue;
