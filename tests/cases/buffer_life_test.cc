@@ -227,13 +227,13 @@ TEST_CASE("case_28_memory_given_up_after_an_error") {
             {
               const Pages send(kCount);
               const Pages receive(kCount);
-              expect_success(rondeAllReduce(send.elements(), receive.elements(), kCount, rondeFloat32, rondeSum,
-                                            rank.comm(), stream),
-                             "the call");
+              // On rank 1 it may come after the abort.
+              result = rondeAllReduce(send.elements(), receive.elements(), kCount, rondeFloat32, rondeSum, rank.comm(),
+                                      stream);
               // In the middle of it, often.
               std::this_thread::sleep_for(milliseconds(1));
               if (rank.number() == 0) expect_success(rondeCommAbort(rank.comm()), "abort");
-              result = rondeStreamSynchronize(stream);
+              if (result == rondeSuccess) result = rondeStreamSynchronize(stream);
             }
             const Pages again(kCount);
             const Pages and_again(kCount);
