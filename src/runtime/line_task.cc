@@ -1,3 +1,4 @@
+// Operations so small that they ride in the fixed line (LineTask); those in windows are in window_task.cc.
 #include <array>
 #include <cstring>
 
