@@ -115,7 +115,9 @@ typedef enum {
   rondeFloat8e4m3 = 10,
   rondeFloat8e5m2 = 11,
   rondeNumTypes = 12,
-  rondeMaxDataType = 0x7fffffff /* a wrong number is refused, not undefined */
+  /* So that every int is a value of the type: a wrong one is refused, not undefined. */
+  rondeMinDataType = INT_MIN,
+  rondeMaxDataType = INT_MAX
 } rondeDataType_t;
 
 /* Reductions, and what they do at the edges:
@@ -148,7 +150,8 @@ typedef enum {
   rondeBitAnd = 0x40000000,
   rondeBitOr = 0x40000001,
   rondeBitXor = 0x40000002,
-  rondeMaxRedOp = 0x7fffffff
+  rondeMinRedOp = INT_MIN, /* every int is a value of the type */
+  rondeMaxRedOp = INT_MAX
 } rondeRedOp_t;
 
 /* A reduction of the program's own: result[i] = left[i] op right[i] for all i below count.
@@ -192,10 +195,11 @@ RONDE_API const char* rondeGetLastError(rondeComm_t comm);
 /* How much is told: messages of this level and those above it in the list. */
 typedef enum {
   rondeLogNone = 0,
-  rondeLogWarn = 1,  /* default: what a user should act on */
-  rondeLogInfo = 2,  /* what was chosen, and why */
-  rondeLogTrace = 3, /* each step of start-up and each operation */
-  rondeMaxLogLevel = 0x7fffffff
+  rondeLogWarn = 1,           /* default: what a user should act on */
+  rondeLogInfo = 2,           /* what was chosen, and why */
+  rondeLogTrace = 3,          /* each step of start-up and each operation */
+  rondeMinLogLevel = INT_MIN, /* every int is a value of the type */
+  rondeMaxLogLevel = INT_MAX
 } rondeLogLevel_t;
 
 /* Called for each message at or below the level, by any thread, one call at a time. message has no final newline and is

@@ -34,15 +34,39 @@ rondeResult_t collective(const char* function, OperationArgs args, rondeComm_t c
   });
 }
 
-// One with uneven blocks: fill(args, blocks, nranks) completes them, or says what is wrong.
-template <typename Fill>
-rondeResult_t uneven_collective(const char* function, OperationArgs args, rondeComm_t comm, rondeStream_t stream,
-                                const Fill& fill) {
+size_t total_of(const std::vector<schedule::Range>& blocks) {
+  return std::accumulate(blocks.begin(), blocks.end(), size_t{0},
+                         [](size_t sum, const schedule::Range& block) { return sum + block.count; });
+}
+
+// Counts and displacements of the blocks of all ranks in a buffer, as a caller gives them.
+struct BlockLists {
+  const char* name = nullptr;  // of the counts; none: no such blocks
+  const size_t* counts = nullptr;
+  const size_t* displacements = nullptr;
+};
+
+Status add_blocks(const char* function, const BlockLists& given, OperationArgs& args, int nranks,
+                  std::vector<schedule::Range>& blocks) {
+  if (given.name == nullptr) return {};
+  RONDE_ASSIGN(blocks, blocks_of(function, given.name, given.counts, given.displacements, nranks, args.type));
+  return {};
+}
+
+// One with uneven blocks. Only the root reads the lists of an operation that has one.
+rondeResult_t uneven_collective(const char* function, OperationArgs args, const BlockLists& send,
+                                const BlockLists& receive, rondeComm_t comm, rondeStream_t stream) {
   return guarded([&]() -> Status {
     const auto run = [&]() -> Status {
       RONDE_TRY(check_ready(comm, function));
+      const int nranks = comm->communicator->nranks();
       auto blocks = std::make_shared<UnevenBlocks>();
-      RONDE_TRY(fill(args, *blocks, comm->communicator->rank(), comm->communicator->nranks()));
+      if (!schedule::has_root(args.what) || comm->communicator->rank() == args.root) {
+        RONDE_TRY(add_blocks(function, send, args, nranks, blocks->send));
+        RONDE_TRY(add_blocks(function, receive, args, nranks, blocks->receive));
+      }
+      if (args.what == Collective::all_gather) args.count = total_of(blocks->receive);
+      if (args.what == Collective::reduce_scatter) args.count = total_of(blocks->send);
       args.uneven = true;
       args.blocks = std::move(blocks);
       return start(function, args, comm, stream);
@@ -51,21 +75,12 @@ rondeResult_t uneven_collective(const char* function, OperationArgs args, rondeC
   });
 }
 
-size_t total_of(const std::vector<schedule::Range>& blocks) {
-  return std::accumulate(blocks.begin(), blocks.end(), size_t{0},
-                         [](size_t sum, const schedule::Range& block) { return sum + block.count; });
-}
-
 }  // namespace
 }  // namespace ronde::api
 
 using ronde::Collective;
 using ronde::OperationArgs;
-using ronde::Status;
-using ronde::UnevenBlocks;
-using ronde::api::blocks_of;
 using ronde::api::collective;
-using ronde::api::total_of;
 using ronde::api::uneven_collective;
 
 rondeResult_t rondeAllReduce(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype,
@@ -125,58 +140,35 @@ rondeResult_t rondeBarrier(rondeComm_t comm, rondeStream_t stream) {
 
 rondeResult_t rondeAllGatherV(const void* sendbuff, void* recvbuff, const size_t* recvcounts, const size_t* displs,
                               rondeDataType_t datatype, rondeComm_t comm, rondeStream_t stream) {
-  const OperationArgs args{sendbuff, recvbuff, 0, datatype, rondeSum, Collective::all_gather};
-  const auto fill = [&](OperationArgs& made, UnevenBlocks& blocks, int, int nranks) -> Status {
-    RONDE_ASSIGN(blocks.receive, blocks_of("rondeAllGatherV", "recvcounts", recvcounts, displs, nranks, datatype));
-    made.count = total_of(blocks.receive);
-    return {};
-  };
-  return uneven_collective("rondeAllGatherV", args, comm, stream, fill);
+  return uneven_collective("rondeAllGatherV", {sendbuff, recvbuff, 0, datatype, rondeSum, Collective::all_gather}, {},
+                           {"recvcounts", recvcounts, displs}, comm, stream);
 }
 
 rondeResult_t rondeReduceScatterV(const void* sendbuff, void* recvbuff, const size_t* recvcounts, const size_t* displs,
                                   rondeDataType_t datatype, rondeRedOp_t op, rondeComm_t comm, rondeStream_t stream) {
-  const OperationArgs args{sendbuff, recvbuff, 0, datatype, op, Collective::reduce_scatter};
-  const auto fill = [&](OperationArgs& made, UnevenBlocks& blocks, int, int nranks) -> Status {
-    RONDE_ASSIGN(blocks.send, blocks_of("rondeReduceScatterV", "recvcounts", recvcounts, displs, nranks, datatype));
-    made.count = total_of(blocks.send);
-    return {};
-  };
-  return uneven_collective("rondeReduceScatterV", args, comm, stream, fill);
+  return uneven_collective("rondeReduceScatterV", {sendbuff, recvbuff, 0, datatype, op, Collective::reduce_scatter},
+                           {"recvcounts", recvcounts, displs}, {}, comm, stream);
 }
 
 rondeResult_t rondeAlltoAllV(const void* sendbuff, const size_t* sendcounts, const size_t* sdispls, void* recvbuff,
                              const size_t* recvcounts, const size_t* rdispls, rondeDataType_t datatype,
                              rondeComm_t comm, rondeStream_t stream) {
-  const OperationArgs args{sendbuff, recvbuff, 0, datatype, rondeSum, Collective::all_to_all};
-  const auto fill = [&](OperationArgs&, UnevenBlocks& blocks, int, int nranks) -> Status {
-    RONDE_ASSIGN(blocks.send, blocks_of("rondeAlltoAllV", "sendcounts", sendcounts, sdispls, nranks, datatype));
-    RONDE_ASSIGN(blocks.receive, blocks_of("rondeAlltoAllV", "recvcounts", recvcounts, rdispls, nranks, datatype));
-    return {};
-  };
-  return uneven_collective("rondeAlltoAllV", args, comm, stream, fill);
+  return uneven_collective("rondeAlltoAllV", {sendbuff, recvbuff, 0, datatype, rondeSum, Collective::all_to_all},
+                           {"sendcounts", sendcounts, sdispls}, {"recvcounts", recvcounts, rdispls}, comm, stream);
 }
 
 rondeResult_t rondeGatherV(const void* sendbuff, size_t sendcount, void* recvbuff, const size_t* recvcounts,
                            const size_t* displs, rondeDataType_t datatype, int root, rondeComm_t comm,
                            rondeStream_t stream) {
-  const OperationArgs args{sendbuff, recvbuff, sendcount, datatype, rondeSum, Collective::gather, root};
-  const auto fill = [&](OperationArgs&, UnevenBlocks& blocks, int rank, int nranks) -> Status {
-    if (rank != root) return {};
-    RONDE_ASSIGN(blocks.receive, blocks_of("rondeGatherV", "recvcounts", recvcounts, displs, nranks, datatype));
-    return {};
-  };
-  return uneven_collective("rondeGatherV", args, comm, stream, fill);
+  return uneven_collective("rondeGatherV",
+                           {sendbuff, recvbuff, sendcount, datatype, rondeSum, Collective::gather, root}, {},
+                           {"recvcounts", recvcounts, displs}, comm, stream);
 }
 
 rondeResult_t rondeScatterV(const void* sendbuff, const size_t* sendcounts, const size_t* displs, void* recvbuff,
                             size_t recvcount, rondeDataType_t datatype, int root, rondeComm_t comm,
                             rondeStream_t stream) {
-  const OperationArgs args{sendbuff, recvbuff, recvcount, datatype, rondeSum, Collective::scatter, root};
-  const auto fill = [&](OperationArgs&, UnevenBlocks& blocks, int rank, int nranks) -> Status {
-    if (rank != root) return {};
-    RONDE_ASSIGN(blocks.send, blocks_of("rondeScatterV", "sendcounts", sendcounts, displs, nranks, datatype));
-    return {};
-  };
-  return uneven_collective("rondeScatterV", args, comm, stream, fill);
+  return uneven_collective("rondeScatterV",
+                           {sendbuff, recvbuff, recvcount, datatype, rondeSum, Collective::scatter, root},
+                           {"sendcounts", sendcounts, displs}, {}, comm, stream);
 }

@@ -45,6 +45,7 @@ void run_kernel(const ReducePass& pass) {
     case rondeFloat8e4m3: return reduce_float8e4m3(pass);
     case rondeFloat8e5m2: return reduce_float8e5m2(pass);
     case rondeNumTypes:
+    case rondeMinDataType:
     case rondeMaxDataType: break;
   }
   assert(!"not an element type");

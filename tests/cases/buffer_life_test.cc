@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cases/support/ranks.h"
+#include "support/sanitizers.h"
 
 namespace ronde::cases {
 namespace {
@@ -205,7 +206,7 @@ class Player {
 }  // namespace
 
 TEST_CASE("case_28_memory_given_up_when_the_header_allows_it") {
-  constexpr int kRounds = 200;
+  constexpr int kRounds = testing::kSanitizer ? 60 : 200;
   for (const Way& way : all_paths()) {
     INFO(way.name);
     CHECK(run_ranks({way, 2}, [](Rank& rank) {

@@ -32,7 +32,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kForks = testing::kThreadSanitizer ? 20 : 100;  // with it a fork takes long
+constexpr int kForks = testing::kSanitizer ? 20 : 100;  // with one a fork takes long
 
 const std::vector<Way>& ways_to_fork() {
   static const std::vector<Way> ways = {{"shm, blocking", false, "shm"},
@@ -45,10 +45,12 @@ const std::vector<Way>& ways_to_fork() {
 
 OpenFiles files_before;  // of this process, before it used the library
 
-void hundred_sums(Rank& rank) {
+constexpr int kSums = testing::kSanitizer ? 5 : 20;  // of each size
+
+void many_sums(Rank& rank) {
   for (const size_t count : {size_t{1}, size_t{5'000}, size_t{300'000}}) {
     std::vector<float> values(count);
-    for (int round = 0; round < (count == 1 ? 60 : 20); ++round) {
+    for (int round = 0; round < (count == 1 ? 3 * kSums : kSums); ++round) {
       std::fill(values.begin(), values.end(), static_cast<float>(rank.number() + round));
       expect_success(rank.all_reduce(values.data(), values.data(), count, rondeFloat32, rondeSum),
                      "round " + std::to_string(round));
@@ -59,7 +61,7 @@ void hundred_sums(Rank& rank) {
   }
 }
 
-// What rank 1 does after a first operation and before a hundred others.
+// What rank 1 does after a first operation and before many others.
 struct Fork {
   std::function<void()> before = [] {};     // in each process, before it calls the library
   std::function<void()> in_parent = [] {};  // just before the fork
@@ -86,7 +88,7 @@ std::string run_with_child(const Way& way, const Fork& what) {
       expect(outcome.empty(), outcome);
       what.afterwards();
     }
-    hundred_sums(rank);
+    many_sums(rank);
   });
 }
 

@@ -19,4 +19,7 @@ inline constexpr bool kThreadSanitizer = true;
 inline constexpr bool kThreadSanitizer = false;
 #endif
 
+// Where each run costs many times as much, fewer do.
+inline constexpr bool kSanitizer = kAddressSanitizer || kThreadSanitizer;
+
 }  // namespace ronde::testing
