@@ -17,10 +17,7 @@ class ReduceScatter final : public perf::Collective {
   }
 
   perf::Shape shape(std::size_t bytes, std::size_t element_bytes, int nranks) const override {
-    const std::size_t count = perf::block_count(bytes, element_bytes, nranks);
-    const std::size_t all = count * static_cast<std::size_t>(nranks);
-    return {
-        .bytes = all * element_bytes, .count = count, .send_count = all, .recv_count = count, .in_place_recv = count};
+    return perf::shape_of_blocks(bytes, element_bytes, nranks, perf::Blocks::kAll, perf::Blocks::kOne);
   }
 
   double bus_factor(int nranks) const override { return static_cast<double>(nranks - 1) / nranks; }

@@ -114,6 +114,21 @@ inline std::size_t block_count(std::size_t bytes, std::size_t element_bytes, int
   return bytes / element_bytes / static_cast<std::size_t>(std::max(blocks, 1));
 }
 
+// What a rank gives to, or gets from, an operation on equal blocks, one for each rank.
+enum class Blocks { kOne, kAll };
+
+// The shape of such an operation. In place, a rank's one block is its own place among all.
+inline Shape shape_of_blocks(std::size_t bytes, std::size_t element_bytes, int nranks, Blocks gives, Blocks gets) {
+  const std::size_t count = block_count(bytes, element_bytes, nranks);
+  const std::size_t all = count * static_cast<std::size_t>(nranks);
+  return {.bytes = all * element_bytes,
+          .count = count,
+          .send_count = gives == Blocks::kOne ? count : all,
+          .recv_count = gets == Blocks::kOne ? count : all,
+          .in_place_send = gives == Blocks::kOne ? count : 0,
+          .in_place_recv = gets == Blocks::kOne ? count : 0};
+}
+
 // What calls() starts, as one group. Returns its first error.
 template <typename Calls>
 rondeResult_t in_group(const Calls& calls) {
