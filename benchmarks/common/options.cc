@@ -4,8 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <climits>
+#include <cstdlib>
 #include <numeric>
 
 #include "common/data_types.h"
@@ -43,25 +45,36 @@ constexpr RefusedFlag kRefused[] = {
 };
 
 // Checks a range without showing it in the help, where it would push the text aside.
-CLI::Validator within(int least, int greatest) { return CLI::Range(least, greatest).description(""); }
+CLI::Validator within(int least, int greatest) {
+  const auto check = [least, greatest](const std::string& text) -> std::string {
+    char* end = nullptr;
+    errno = 0;
+    const long long number = std::strtoll(text.c_str(), &end, 0);
+    const bool whole = !text.empty() && *end == '\0' && errno == 0;
+    if (whole && number >= least && number <= greatest) return {};
+    return fmt::format("\"{}\" is no whole number from {} to {}", text, least, greatest);
+  };
+  return {check, "", ""};
+}
 
 // Flags of some programs stay known to the others, which then can say more than that there is no such flag.
-CLI::Option* only_where(bool shown, CLI::Option* option) { return shown ? option : option->group(""); }
+CLI::Option* only_where(bool shown, CLI::Option* option) { return shown ? option : option->group("")->expected(0, 1); }
 
 void add_size_flags(CLI::App& app, const Facts& facts, Options& o, Texts& t) {
   app.add_option("-b,--minbytes", t.min_bytes, "smallest size in bytes; K, M, G binary, fractions allowed (32M)")
       ->type_name("SIZE");
   app.add_option("-e,--maxbytes", t.max_bytes, "greatest size (32M)")->type_name("SIZE");
-  app.add_option("-i,--stepbytes", t.step_bytes, "step between sizes (1M)")->type_name("SIZE");
-  app.add_option("-f,--stepfactor", o.step_factor, "factor between sizes instead of a step (off)")
-      ->check(within(1, 1 << 30));
+  app.add_option("-i,--stepbytes", t.step_bytes, "step between sizes; without -f (1M)")->type_name("SIZE");
+  app.add_option("-f,--stepfactor", o.step_factor, "factor between sizes; -i then has no effect. 0 and 1: off (off)")
+      ->check(within(0, 1 << 30));
   app.add_option("-d,--datatype", t.types,
                  "int8 uint8 int32 uint32 int64 uint64 half float double bfloat16 f8e4m3 f8e5m2, several with commas, "
                  "or all (float)")
       ->type_name("NAMES");
-  only_where(facts.reduces, app.add_option("-o,--op", t.ops,
-                                           "sum prod min max avg mulsum; for integers band bor bxor; several with "
-                                           "commas, or all (sum)"))
+  app.add_option("-o,--op", t.ops,
+                 facts.reduces ? "sum prod min max avg mulsum; for integers band bor bxor; several with commas, or all "
+                                 "(sum)"
+                               : "accepted; this program has no reduction (sum)")
       ->type_name("NAMES");
   app.add_option(
          "-r,--root", t.root,
@@ -74,7 +87,7 @@ void add_size_flags(CLI::App& app, const Facts& facts, Options& o, Texts& t) {
       ->check(within(0, 256));
   only_where(facts.replays,
              app.add_option("--sizes-from", o.sizes_from,
-                            "instead of one size at a time: each step reduces all tensors of FILE, lines \"name "
+                            "instead of -b, -e, -i and -f: each step reduces all tensors of FILE, lines \"name "
                             "elements\""))
       ->type_name("FILE");
   if (facts.own_flag != nullptr) app.add_option(facts.own_flag, o.own_flag, facts.own_flag_help)->type_name("FILE");
@@ -156,8 +169,7 @@ void read_types(const std::string& text, Options& o) {
 
 void read_ops(const std::string& text, const Facts& facts, Options& o) {
   o.ops.clear();
-  if (!facts.reduces) o.ops.push_back(kNoReduction);
-  for (const std::string& name : facts.reduces ? split(text) : std::vector<std::string>{}) {
+  for (const std::string& name : split(text)) {
     if (name == "all") {
       for (const OpInfo& info : all_ops()) o.ops.push_back(info.op);
     } else if (const auto op = op_from_name(name)) {
@@ -169,6 +181,7 @@ void read_ops(const std::string& text, const Facts& facts, Options& o) {
                       name));
     }
   }
+  if (!facts.reduces) o.ops = {kNoReduction};
 }
 
 bool has_all(const std::string& names) {
@@ -200,8 +213,12 @@ void read_root(const std::string& text, Options& o) {
   }
 }
 
-void check_together(const Options& o) {
+void check_together(const CLI::App& app, const Options& o) {
   if (!o.sizes_from.empty()) {
+    for (const char* flag : {"-b", "-e", "-i", "-f"}) {
+      if (app.count(flag) > 0)
+        throw CLI::ValidationError(flag, "the sizes are those of --sizes-from; give one of them");
+    }
     if (o.types.size() != 1 || o.ops.size() != 1) {
       throw CLI::ValidationError("--sizes-from", "takes one type (-d) and one reduction (-o)");
     }
@@ -212,22 +229,19 @@ void check_together(const Options& o) {
                                fmt::format("{} bytes are more than -e, {} bytes; give both", o.min_bytes, o.max_bytes));
   }
   if (o.min_bytes == o.max_bytes) return;
-  if (o.step_factor == 1 && o.step_bytes == 0) throw CLI::ValidationError("-i", "a step of 0 never reaches -e");
+  if (o.step_factor <= 1 && o.step_bytes == 0) throw CLI::ValidationError("-i", "a step of 0 never reaches -e");
   if (o.step_factor > 1 && o.min_bytes == 0) {
     throw CLI::ValidationError("-f", "a factor never gets away from -b 0; begin at 1 or more, or use -i");
   }
 }
 
 void refuse_flags_of_others(const CLI::App& app, const Facts& facts) {
-  if (!facts.reduces && app.count("--op") > 0) {
-    throw CLI::ValidationError("-o", "names a reduction; this program has none, leave the flag out");
-  }
   if (!facts.replays && app.count("--sizes-from") > 0) {
     throw CLI::ValidationError("--sizes-from", "replays the allreduces of a model; only allreduce_perf does");
   }
 }
 
-void finish(const Texts& texts, const Facts& facts, Options& o) {
+void finish(const CLI::App& app, const Texts& texts, const Facts& facts, Options& o) {
   read_size(texts.min_bytes, "-b", &o.min_bytes);
   read_size(texts.max_bytes, "-e", &o.max_bytes);
   read_size(texts.step_bytes, "-i", &o.step_bytes);
@@ -240,7 +254,24 @@ void finish(const Texts& texts, const Facts& facts, Options& o) {
   if (o.per_iteration && o.per_iteration_skip >= o.iterations) {
     throw CLI::ValidationError("-K", "leaves out all iterations; it must be less than -n");
   }
-  check_together(o);
+  check_together(app, o);
+}
+
+// The short and the long name of a flag that is known by one of them; any other text as it is.
+std::string both_names(const CLI::App& app, const std::string& name) {
+  const CLI::Option* option = app.get_option_no_throw(name);
+  if (option == nullptr || option->get_snames().empty() || option->get_lnames().empty()) return name;
+  return fmt::format("-{}/--{}", option->get_snames()[0], option->get_lnames()[0]);
+}
+
+// "-n/--iters: what is wrong with it". CLI11 names the long flag alone, whichever was typed.
+std::string in_our_words(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string text = error.what();
+  const std::size_t colon = text.find(": ");
+  if (colon == std::string::npos) return text;
+  const std::string flag = both_names(app, text.substr(0, colon));
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr) return flag + text.substr(colon);
+  return flag + (text.ends_with("missing") ? ": needs a value" : ": is given more than once");
 }
 
 std::string help_footer(const Facts& facts) {
@@ -307,11 +338,11 @@ CommandLine parse_command_line(const Facts& facts, int argc, const char* const* 
     }
     for (std::size_t i = 0; i < refused.size(); ++i) {
       if (refused[i]->count() == 0) continue;
-      throw CLI::ValidationError(kRefused[i].names,
+      throw CLI::ValidationError("-" + refused[i]->get_snames()[0],
                                  fmt::format("sets {}; host memory has none, leave the flag out", kRefused[i].what));
     }
     refuse_flags_of_others(app, facts);
-    finish(texts, facts, options);
+    finish(app, texts, facts, options);
     result.options = options;
   } catch (const CLI::CallForHelp&) {
     result.help = app.help();
@@ -319,7 +350,7 @@ CommandLine parse_command_line(const Facts& facts, int argc, const char* const* 
     result.help = version + "\n";
   } catch (const CLI::ParseError& error) {
     result.exit_code = 2;
-    result.error = fmt::format("{}: {}. {} --help shows the flags.\n", program, error.what(), program);
+    result.error = fmt::format("{}: {}. {} --help shows the flags.\n", program, in_our_words(app, error), program);
   }
   return result;
 }

@@ -24,7 +24,7 @@ struct Options {
   std::size_t min_bytes = 32U << 20;
   std::size_t max_bytes = 32U << 20;
   std::size_t step_bytes = 1U << 20;
-  int step_factor = 1;  // 1: off, step_bytes counts
+  int step_factor = 1;  // 0, 1: off, step_bytes counts
   int iterations = 20;
   int calls_per_iteration = 1;
   int warmup_iterations = 1;

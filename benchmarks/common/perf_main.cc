@@ -209,7 +209,7 @@ std::string check_ranks(const Job& job) {
     return fmt::format("{} names rank {}, there are {}", kFlipVariable, job.flip->rank, nranks);
   }
   if (job.facts.has_root && job.options.root >= nranks) {
-    return fmt::format("-r: root {} is none of the {} ranks, which count from 0", job.options.root, nranks);
+    return fmt::format("-r/--root: root {} is none of the {} ranks, which count from 0", job.options.root, nranks);
   }
   return job.collective.take_ranks(nranks);
 }
@@ -266,7 +266,8 @@ int perf_main(Collective&& collective, int argc, const char* const* argv) {
   if (job.world.rank == 0 && !options.json_file.empty()) {
     const std::string folder = std::filesystem::path(options.json_file).parent_path();
     if (access(folder.empty() ? "." : folder.c_str(), W_OK) != 0)
-      return fail(facts, 2, fmt::format("-J {}: cannot write there: {}", options.json_file, std::strerror(errno)));
+      return fail(facts, 2,
+                  fmt::format("-J/--output_file: cannot write to {}: {}", options.json_file, std::strerror(errno)));
   }
   job.totals.checked = options.checks > 0;
   const JsonReport json{facts.program, {argv, argv + argc}, now_text(), options, job.totals};

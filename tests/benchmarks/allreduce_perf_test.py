@@ -38,7 +38,8 @@ def flags(program):
 
 
 def refusals(program):
-    for arguments in ("-t 0", "-b 1x", "-G 1", "-o xor", "--nonsense", "--sizes-from /nonexistent/file"):
+    for arguments in ("-t 0", "-b 1x", "-G 1", "-o xor", "--nonsense", "--sizes-from /nonexistent/file",
+                      "--sizes-from x -b 8"):
         done = perf_program.run(program, arguments)
         assert done.returncode == 2, arguments
         assert done.stdout == "", arguments

@@ -66,6 +66,17 @@ TEST_CASE("all types, all reductions, steps") {
   CHECK(perf::sizes_of(*line.options) == std::vector<std::size_t>{0, 4, 8});
 }
 
+TEST_CASE("a factor goes before a step, and one of 0 or 1 is none") {
+  const auto sizes = [](const char* factor) {
+    const auto line = parse({"-b", "8", "-e", "20", "-i", "4", "-f", factor});
+    INFO(line.error);
+    REQUIRE(line.options.has_value());
+    return perf::sizes_of(*line.options);
+  };
+  CHECK(sizes("2") == std::vector<std::size_t>{8, 16});
+  for (const char* off : {"0", "1"}) CHECK(sizes(off) == std::vector<std::size_t>{8, 12, 16, 20});
+}
+
 TEST_CASE("bitwise reductions are for integers; all leaves out what does not fit") {
   for (const char* types : {"int8", "all", "uint64,int32"})
     CHECK(parse({"-o", "band,bxor", "-d", types}).options.has_value());
@@ -75,7 +86,7 @@ TEST_CASE("bitwise reductions are for integers; all leaves out what does not fit
     const auto line = parse({"-o", "sum,bor", "-d", types});
     CHECK_FALSE(line.options.has_value());
     CHECK(line.exit_code == 2);
-    CHECK(line.error.find("-o: bor is for integers, not for ") != std::string::npos);
+    CHECK(line.error.find("-o/--op: bor is for integers, not for ") != std::string::npos);
   }
 }
 
@@ -107,17 +118,21 @@ TEST_CASE("roots") {
   }
 }
 
-TEST_CASE("flags that a program has no use for are refused, but for the root") {
+TEST_CASE("flags that a program has no use for are refused, but for root and reduction") {
   const auto line = parse({"-t", "2"}, kFew);
   REQUIRE(line.options.has_value());
   CHECK(line.options->ops == std::vector<rondeRedOp_t>{perf::kNoReduction});
-  check_refused(parse({"-o", "sum"}, kFew), "-o: names a reduction");
-  check_refused(parse({"--op", "all"}, kFew), "-o: names a reduction");
-  check_refused(parse({"--sizes-from", "f"}, kFew), "--sizes-from");
+  for (const char* op : {"prod", "all", "bor,min"}) {
+    CHECK(parse({"-o", op}, kFew).options->ops == std::vector<rondeRedOp_t>{perf::kNoReduction});
+  }
+  check_refused(parse({"--op", "xor"}, kFew), "-o/--op: there is no reduction \"xor\"");
+  check_refused(parse({"--sizes-from", "f"}, kFew), "x_perf: --sizes-from: replays");
+  check_refused(parse({"--sizes-from"}, kFew), "x_perf: --sizes-from: replays");
   check_refused(parse({"--matrix", "f"}, kFew), "--matrix");
   CHECK(parse({"--matrix", "f"}).options->own_flag == "f");
   const std::string help = parse({"--help"}, kFew).help;
-  for (const char* flag : {"--op", "--sizes-from", "--matrix"}) {
+  CHECK(help.find("accepted; this program has no reduction") != std::string::npos);
+  for (const char* flag : {"--sizes-from", "--matrix"}) {
     CHECK(help.find(flag) == std::string::npos);
     CHECK(parse({"--help"}).help.find(flag) != std::string::npos);
   }
@@ -127,23 +142,31 @@ TEST_CASE("wrong arguments name themselves") {
   const auto refused = [](std::vector<const char*> arguments, const char* name) {
     check_refused(parse(std::move(arguments)), name);
   };
-  refused({"-t", "0"}, "--nthreads");
+  refused({"-t", "0"}, "x_perf: -t/--nthreads: \"0\" is no whole number from 1 to 4096. ");
   refused({"-t", "abc"}, "abc");
-  refused({"-n"}, "--iters");
-  refused({"-b", "12abc", "-e", "1M"}, "12abc");
+  for (const char* number : {"-3", "2x", "1.5", ""}) refused({"-n", number}, "-n/--iters: \"");
+  refused({"--iters=99999999999"}, "-n/--iters: \"99999999999\" is no whole number from 1 to 2147483647");
+  refused({"-n"}, "x_perf: -n/--iters: needs a value. ");
+  refused({"--warmup"}, "-w/--warmup_iters: needs a value");
+  refused({"-n", "1", "-n", "2"}, "-n/--iters: is given more than once");
+  refused({"-b", "12abc", "-e", "1M"}, "-b/--minbytes: \"12abc\"");
   refused({"-b", "64M"}, "-e");
-  refused({"-b", "8", "-e", "16", "-i", "0"}, "-i");
-  refused({"-b", "0", "-e", "16", "-f", "2"}, "-f");
-  refused({"-o", "xor"}, "xor");
+  refused({"-b", "8", "-e", "16", "-i", "0"}, "-i/--stepbytes: ");
+  refused({"-b", "0", "-e", "16", "-f", "2"}, "-f/--stepfactor: ");
+  refused({"-f", "-1"}, "-f/--stepfactor: ");
+  refused({"-o", "xor"}, "-o/--op: there is no reduction \"xor\"");
   refused({"-d", "float,floot"}, "floot");
   refused({"-d", ""}, "-d");
   refused({"-a", "4"}, "--average");
   refused({"-K", "20", "-I", "1"}, "-K");
   refused({"--sizes-from", "f", "-d", "all"}, "--sizes-from");
+  for (const char* flag : {"-b", "-e", "-i", "-f"}) {
+    refused({"--sizes-from", "f", flag, "2"}, "the sizes are those of --sizes-from");
+  }
   refused({"--nonsense"}, "--nonsense");
   refused({"stray"}, "stray");
   for (const char* flag : {"-G", "-x", "-D", "-V", "-M"}) {
-    refused({flag}, flag);
+    refused({flag}, (std::string("x_perf: ") + flag + "/--").c_str());
     refused({flag, "1"}, "leave the flag out");
   }
 }

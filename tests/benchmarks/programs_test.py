@@ -59,7 +59,7 @@ def flags(folder):
     """Groups of calls, of ranks, streams, waits, misaligned buffers, cycles, spread: all of them with every program."""
     for program in programs.ALL:
         path = os.path.join(folder, program.name)
-        for arguments in ("-m 4", "-m 3 -y 0", "-z 1", "-z 3 -y 0", "-u 1", "-a 3 -C 1", "-r 1", "-w 3 -N 2"):
+        for arguments in ("-m 4", "-m 3 -y 0", "-z 1", "-z 3 -y 0", "-u 1", "-a 3 -C 1", "-r 1 -o prod", "-w 3 -N 2"):
             done = perf_program.run(path, "-t 2 -b 8K -e 64K -f 8 -n 3 " + arguments)
             all_right(program, done, 4 if "-N" in arguments else 2)
         for arguments in ("-t 1 -g 4", "-t 2 -g 2 -m 2", "-t 2 -g 2 -y 0"):
@@ -81,7 +81,7 @@ def roots(folder):
             assert seen == ([str(root) for root in range(4)] if program.has_root else ["-1"]), seen
         done = perf_program.run(path, "-t 2 -b 8 -e 8 -r 2")
         if program.has_root:
-            refused(done, f"{program.name}: -r: root 2 is none of the 2 ranks, which count from 0")
+            refused(done, f"{program.name}: -r/--root: root 2 is none of the 2 ranks, which count from 0")
         else:
             all_right(program, done, 1)
 
@@ -98,11 +98,10 @@ def refusals(folder):
         path = os.path.join(folder, program.name)
         for arguments in ("-t 0", "-b 1x", "-G 1", "-r x", "--nonsense", "stray"):
             refused(perf_program.run(path, arguments), f"{program.name}: ")
-        if not program.reduces:
-            refused(perf_program.run(path, "-o sum"), f"{program.name}: -o: names a reduction; this program has none")
-        else:
+        refused(perf_program.run(path, "-o xor"), f"{program.name}: -o/--op: there is no reduction \"xor\"")
+        if program.reduces:
             refused(perf_program.run(path, "-o sum,band -d int8,half"),
-                    f"{program.name}: -o: band is for integers, not for half")
+                    f"{program.name}: -o/--op: band is for integers, not for half")
         if program.name != "allreduce_perf":
             refused(perf_program.run(path, "--sizes-from x"), f"{program.name}: --sizes-from: replays the allreduces")
         if program.power_of_two:
@@ -120,7 +119,7 @@ def helps(folder):
         assert f"Usage: {program.name} [OPTIONS]" in done.stdout
         for words in ("--nthreads", "Columns, with n ranks: size = ", "busbw = algbw * ", "Exit code: 0 "):
             assert words in done.stdout, words
-        assert ("--op" in done.stdout) == program.reduces
+        assert ("accepted; this program has no reduction" in done.stdout) != program.reduces
         version = perf_program.run(os.path.join(folder, program.name), "--version").stdout
         assert version.startswith(f"{program.name} (Ronde) "), version
 
