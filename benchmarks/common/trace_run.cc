@@ -31,6 +31,12 @@ std::vector<Placed> place(const std::vector<Tensor>& tensors, std::size_t elemen
   return placed;
 }
 
+// "1 tensor", "2 tensors".
+template <typename Number>
+std::string counted(Number number, const char* what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
 class TraceRun {
  public:
   TraceRun(const Collective& collective, const Options& options, const std::vector<Tensor>& tensors, Team& team)
@@ -155,9 +161,9 @@ std::string trace_report(const Options& options, const std::vector<Tensor>& tens
   }
   const std::size_t elements = total_elements(tensors);
   const std::size_t bytes = elements * type.bytes;
-  text +=
-      fmt::format("# {} tensors, {} elements, {} bytes, {} {}, {} steps, {} tensors a group\n#\n", tensors.size(),
-                  elements, bytes, type.name, op_name(options.ops[0]), options.iterations, options.calls_per_iteration);
+  text += fmt::format("# {}, {}, {} bytes, {} {}, {}, {} a group\n#\n", counted(tensors.size(), "tensor"),
+                      counted(elements, "element"), bytes, type.name, op_name(options.ops[0]),
+                      counted(options.iterations, "step"), counted(options.calls_per_iteration, "tensor"));
   text += fmt::format("# {:>10}  {:>12}  {:>12}  {:>12}  {:>6}  {:>6}  {:>6}\n", "bytes", "step min", "step median",
                       "step max", "algbw", "busbw", "#wrong");
   text += fmt::format("# {:>10}  {:>12}  {:>12}  {:>12}  {:>6}  {:>6}\n", "(B)", "(us)", "(us)", "(us)", "(GB/s)",

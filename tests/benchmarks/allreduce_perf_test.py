@@ -87,8 +87,15 @@ def replay(program, traces):
     assert "# 161 tensors, 25557032 elements, 102228128 bytes, float sum" in done.stdout
     row = perf_program.rows(done.stdout)[0].split()
     assert row[0] == "102228128" and row[-1] == "0", row
+    assert "float sum, 2 steps, 32 tensors a group" in done.stdout
     least, middle, greatest = (float(cell) for cell in row[1:4])
     assert 0 < least <= middle <= greatest
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "one.txt")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("a 1\n")
+        done = perf_program.run(program, f"-n 1 --sizes-from {path}")
+    assert "# 1 tensor, 1 element, 4 bytes, float sum, 1 step, 1 tensor a group" in done.stdout
 
 
 if __name__ == "__main__":
