@@ -108,7 +108,7 @@ std::string to_json(const JsonReport& report) {
   if (!report.totals.step_us.empty()) json["step_us"] = report.totals.step_us;
   if (!report.totals.counters.empty()) json["counters"] = counters_json(report.totals.counters);
   json["out_of_bounds"] = report.totals.checked ? Json(report.totals.out_of_bounds) : Json("N/A");
-  json["average_bus_bandwidth"] = report.totals.average_bus_bandwidth();
+  json["average_bus_bandwidth"] = report.totals.exchanged() ? Json(report.totals.average_bus_bandwidth()) : Json();
   json["errors"] = report.totals.errors;
   json["end_time"] = now_text();
   // An environment variable may hold bytes that are no UTF-8; they must not cost the whole report.

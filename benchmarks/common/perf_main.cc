@@ -62,8 +62,10 @@ class RankThread {
     std::vector<RankInfo> ranks = gather_ranks(team_);
     if (team_.is_root()) print(opening(job_.facts.program, job_.options, ranks));
     if (team_.is_root() && ranks.size() == 1) {
-      print(fmt::format("# One rank: nothing is exchanged, times are those of a copy. For four: ronderun -n 4 {}\n",
-                        job_.facts.program));
+      print(fmt::format(
+          "#\n# One rank: nothing is exchanged. Bandwidths are those of a copy, or in place of nothing at all.\n"
+          "# For four ranks: ronderun -n 4 {}\n",
+          job_.facts.program));
     }
     if (first_) job_.totals.ranks = std::move(ranks);
     job_.options.sizes_from.empty() ? run_sizes() : run_tensors();

@@ -122,7 +122,8 @@ std::string closing(const std::string& program, const Totals& totals) {
     // Scripts look for "OK" here, so wrong elements inside the bounds must not say it either.
     text = fmt::format("# Out of bounds values : {} FAILED\n", totals.out_of_bounds);
   }
-  text += fmt::format("# Avg bus bandwidth    : {:g} \n#\n", totals.average_bus_bandwidth());
+  text += totals.exchanged() ? fmt::format("# Avg bus bandwidth    : {:g} \n#\n", totals.average_bus_bandwidth())
+                             : "# Avg bus bandwidth    : N/A (one rank exchanges nothing)\n#\n";
   return text + last_line(program, totals);
 }
 

@@ -76,6 +76,8 @@ struct Totals {
   bool checked = true;
   std::vector<std::string> errors;
 
+  // One rank alone copies within its memory, or does nothing at all: its bandwidths say nothing.
+  bool exchanged() const { return ranks.size() != 1; }
   bool right() const { return wrong == 0 && out_of_bounds == 0; }
   double average_bus_bandwidth() const { return bus_bandwidths == 0 ? 0 : bus_bandwidth_sum / bus_bandwidths; }
   void add_bus_bandwidth(double bandwidth);

@@ -213,6 +213,7 @@ TEST_CASE("JSON has the keys of the format, and files are never overwritten") {
   CHECK(json["results"][0]["in_place"]["nwrong"] == "N/A");
   CHECK(json["results"][1]["in_place"]["nwrong"] == "N/A");
   CHECK(json["results"][1]["in_place"]["time"].is_null());
+  CHECK(json["average_bus_bandwidth"].is_null());
   CHECK(json["config"]["devices"][0]["hostname"] == "node");
   const std::string path = "json_of_options_test.json";
   std::string why;
