@@ -42,8 +42,9 @@ class AllToAllV final : public perf::Collective {
 
   double bus_factor(int nranks) const override { return static_cast<double>(nranks - 1) / nranks; }
 
-  double ideal_bytes(const perf::Shape& shape, std::size_t element_bytes, int /*nranks*/) const override {
-    return static_cast<double>(matrix_.busiest_between() * shape.count * element_bytes);
+  double ideal_bytes(const perf::Shape& shape, std::size_t element_bytes, int rank, int /*nranks*/,
+                     int /*root*/) const override {
+    return static_cast<double>(matrix_.exchanged(rank) * shape.count * element_bytes);
   }
 
   rondeResult_t start(const perf::Call& call) const override {

@@ -22,6 +22,11 @@ class Gather final : public perf::Collective {
 
   double bus_factor(int nranks) const override { return static_cast<double>(nranks - 1) / nranks; }
 
+  double ideal_bytes(const perf::Shape& shape, std::size_t element_bytes, int rank, int nranks,
+                     int root) const override {
+    return static_cast<double>(shape.count * element_bytes) * (rank == root ? nranks - 1 : 1);
+  }
+
   rondeResult_t start(const perf::Call& call) const override {
     return rondeGather(call.send, call.recv, call.count, call.type, call.root, call.comm, call.stream);
   }

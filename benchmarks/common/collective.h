@@ -82,8 +82,9 @@ class Collective {
   // Bus bandwidth is size / time times this: the bytes that the busiest place of a ring moves.
   virtual double bus_factor(int nranks) const = 0;
 
-  // The bytes that the busiest rank sends or receives at least.
-  virtual double ideal_bytes(const Shape& shape, std::size_t /*element_bytes*/, int nranks) const {
+  // The bytes that this rank sends or receives at least, whichever is more.
+  virtual double ideal_bytes(const Shape& shape, std::size_t /*element_bytes*/, int /*rank*/, int nranks,
+                             int /*root*/) const {
     return static_cast<double>(shape.bytes) * bus_factor(nranks);
   }
 

@@ -202,7 +202,7 @@ std::vector<CounterRow> Measure::count_traffic(std::size_t bytes) {
     row.type = pattern_->type().name;
     row.op = op_name(op_);
     row.root = root_;
-    row.ideal = collective_.ideal_bytes(shape, pattern_->type().bytes, team_.nranks());
+    row.ideal = collective_.ideal_bytes(shape, pattern_->type().bytes, row.rank, team_.nranks(), root_);
   }
   return rows;
 }

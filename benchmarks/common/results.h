@@ -61,7 +61,7 @@ struct CounterRow {
   std::uint64_t sent_header = 0;
   std::uint64_t received = 0;
   std::uint64_t received_header = 0;
-  double ideal = 0;  // what the busiest rank sends or receives at least
+  double ideal = 0;  // what this rank sends or receives at least, whichever is more
 };
 
 struct Totals {

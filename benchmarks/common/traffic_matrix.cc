@@ -81,17 +81,11 @@ std::size_t TrafficMatrix::received(int rank) const {
   return units;
 }
 
+std::size_t TrafficMatrix::exchanged(int rank) const { return std::max(sent(rank), received(rank)) - at(rank, rank); }
+
 std::size_t TrafficMatrix::busiest() const {
   std::size_t units = 0;
   for (int rank = 0; rank < nranks(); ++rank) units = std::max({units, sent(rank), received(rank)});
-  return units;
-}
-
-std::size_t TrafficMatrix::busiest_between() const {
-  std::size_t units = 0;
-  for (int rank = 0; rank < nranks(); ++rank) {
-    units = std::max({units, sent(rank) - at(rank, rank), received(rank) - at(rank, rank)});
-  }
   return units;
 }
 

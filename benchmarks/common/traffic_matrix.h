@@ -25,9 +25,11 @@ class TrafficMatrix {
   std::size_t sent(int rank) const;
   std::size_t received(int rank) const;
 
-  // The most units that a rank sends or receives: all of them, and without those that it sends to itself.
+  // Units that the rank sends to or receives from others, whichever are more.
+  std::size_t exchanged(int rank) const;
+
+  // The most units that a rank sends or receives, its own among them.
   std::size_t busiest() const;
-  std::size_t busiest_between() const;
 
  private:
   std::vector<std::vector<std::size_t>> rows_;

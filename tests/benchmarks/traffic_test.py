@@ -56,7 +56,7 @@ def expected(name, nranks, size, root):
 
 
 def measure(folder, name, nranks, root, settings):
-    """Size, and what the ranks moved."""
+    """Size, and what the ranks moved, after a look at column ideal."""
     size = BLOCK * max(programs.BY_NAME[name].blocks(nranks), 1)
     with tempfile.TemporaryDirectory() as temporary:
         path = os.path.join(temporary, "x.json")
@@ -72,7 +72,16 @@ def measure(folder, name, nranks, root, settings):
     for row in report["counters"]:
         moved.sent[row["rank"]] += row["sent"]
         moved.received[row["rank"]] += row["received"]
+        assert round(row["ideal"]) == least(name, nranks, size, root, row["rank"]), row
     return size, moved
+
+
+def least(name, nranks, size, root, rank):
+    """What the rank sends or receives, whichever is more."""
+    if name in ("broadcast_perf", "reduce_perf"):
+        return size
+    wanted = expected(name, nranks, size, root)
+    return max(wanted.sent[rank], wanted.received[rank])
 
 
 def check_chain(name, nranks, size, root, moved):
