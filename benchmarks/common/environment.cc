@@ -27,6 +27,31 @@ std::optional<Flip> flip_from_environment(std::string* error) {
   return Flip{static_cast<int>(numbers[0]), numbers[1], numbers[2]};
 }
 
+Place place_from_launcher() {
+  // In the order in which the library looks at them.
+  struct Launcher {
+    const char* sign;
+    const char* rank;
+    const char* rank_on_host;
+  };
+  constexpr Launcher kLaunchers[] = {
+      {"RONDE_RANK", "RONDE_RANK", "RONDE_LOCAL_RANK"},
+      {"TORCHELASTIC_RUN_ID", "RANK", "LOCAL_RANK"},
+      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"},
+      {"PMI_RANK", "PMI_RANK", "MPI_LOCALRANKID"},
+      {"SLURM_STEP_ID", "SLURM_PROCID", "SLURM_LOCALID"},
+      {"WORLD_SIZE", "RANK", "LOCAL_RANK"},
+  };
+  const auto number = [](const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr ? std::atoi(value) : 0;
+  };
+  for (const Launcher& launcher : kLaunchers) {
+    if (std::getenv(launcher.sign) != nullptr) return {number(launcher.rank), number(launcher.rank_on_host)};
+  }
+  return {};
+}
+
 std::string launcher_with_several_processes() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", "WORLD_SIZE"}) {
     const char* value = std::getenv(name);

@@ -21,6 +21,13 @@ struct Flip {
 // The hook, if it is set. *error is filled if it is set to something else than three numbers.
 std::optional<Flip> flip_from_environment(std::string* error);
 
+// Where a launcher put this process, by its variables alone, before anything else is known; 0 where it does not tell.
+struct Place {
+  int rank = 0;
+  int rank_on_host = 0;
+};
+Place place_from_launcher();
+
 // "VARIABLE=n" for the first variable by which a launcher says that it started n > 1 processes; empty if none does.
 std::string launcher_with_several_processes();
 

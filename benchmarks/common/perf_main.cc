@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <filesystem>
-#include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "common/collective.h"
@@ -33,6 +34,11 @@ void print(const std::string& text) {
   std::fflush(stdout);
 }
 
+int fail(const Facts& facts, int exit_code, const std::string& text) {
+  std::fprintf(stderr, "%s: %s\n", facts.program, text.c_str());
+  return exit_code;
+}
+
 // What all threads of the process share. Written by the first thread alone, read when all have ended.
 struct Job {
   Collective& collective;
@@ -42,6 +48,7 @@ struct Job {
   rondeUniqueId id;
   std::vector<Tensor> tensors;  // with --sizes-from
   std::optional<Flip> flip;
+  std::string refusal;  // why no rank can run this; rank 0 has said it
   Totals totals;
 
   int ranks_per_process() const { return options.threads * options.ranks_per_thread; }
@@ -68,7 +75,10 @@ class RankThread {
           job_.facts.program));
     }
     if (first_) job_.totals.ranks = std::move(ranks);
-    job_.options.sizes_from.empty() ? run_sizes() : run_tensors();
+    const std::string refusal = job_.options.sizes_from.empty() ? run_sizes() : run_tensors();
+    // Before the barrier, as a launcher ends all ranks when the first one has failed.
+    if (team_.is_root() && !refusal.empty()) fail(job_.facts, 1, refusal);
+    if (first_) job_.refusal = refusal;
     team_.enter("saying goodbye", 0);
     team_.barrier();
   }
@@ -76,23 +86,37 @@ class RankThread {
   void abort() { team_.abort(); }
 
  private:
-  void run_tensors() {
+  // Returns why not, the same on all ranks.
+  std::string run_tensors() {
     const std::size_t needed = trace_buffer_bytes(job_.options, job_.tensors);
     if (const std::size_t greatest = agreed_buffer_bytes(); needed > greatest) {
-      throw std::runtime_error(fmt::format(
-          "all tensors need {} bytes in each of 2 buffers a rank, memory has room for {}", needed, greatest));
+      return fmt::format(
+          "--sizes-from: all tensors need {} bytes in each of two buffers a rank; with {} memory has room for {}",
+          needed, ranks_text(), greatest);
     }
     const TraceResult result = run_trace(job_.collective, job_.options, job_.tensors, team_);
     if (team_.is_root()) print(trace_report(job_.options, job_.tensors, result));
-    if (!first_) return;
+    if (!first_) return {};
     job_.totals.step_us = result.step_us;
     job_.totals.add_bus_bandwidth(result.bus_bandwidth);
     job_.totals.wrong = result.wrong;
     job_.totals.out_of_bounds = result.out_of_bounds;
+    return {};
   }
 
-  void run_sizes() {
-    const std::size_t max_bytes = agreed_max_bytes();
+  // Returns why not, the same on all ranks.
+  std::string run_sizes() {
+    const Options& options = job_.options;
+    const std::size_t greatest = agreed_buffer_bytes() / buffer_share(job_.collective, options, job_.nranks());
+    if (options.min_bytes > greatest) {
+      return fmt::format(
+          "-b/--minbytes: a size of {} bytes does not fit into memory; with {} there is room for {} bytes at most",
+          options.min_bytes, ranks_text(), greatest);
+    }
+    if (options.max_bytes > greatest && team_.is_root()) {
+      print(fmt::format("# Sizes above {} bytes are left out: memory is too small\n", greatest));
+    }
+    const std::size_t max_bytes = std::min(options.max_bytes, greatest);
     Measure measure(job_.collective, job_.options, max_bytes, job_.flip, team_);
     if (team_.is_root()) print(table_head(job_.options));
     for (int cycle = 0; job_.options.cycles == 0 || cycle < job_.options.cycles; ++cycle) {
@@ -106,9 +130,10 @@ class RankThread {
       });
       if (team_.is_root()) print(counters_table(counters));
     }
-    if (!first_) return;
+    if (!first_) return {};
     job_.totals.counters = std::move(counters);
     job_.totals.out_of_bounds = measure.out_of_bounds();
+    return {};
   }
 
   template <typename Act>
@@ -149,18 +174,7 @@ class RankThread {
     return static_cast<std::size_t>(std::min(greatest[0], 9e18));
   }
 
-  // The greatest size that is asked for and fits into memory.
-  std::size_t agreed_max_bytes() {
-    const Options& options = job_.options;
-    const std::size_t greatest = agreed_buffer_bytes() / buffer_share(job_.collective, options, job_.nranks());
-    if (options.max_bytes <= greatest) return options.max_bytes;
-    if (options.min_bytes > greatest) {
-      throw std::runtime_error(fmt::format("-b asks for a size of {} bytes, memory has room for one of {} on all ranks",
-                                           options.min_bytes, greatest));
-    }
-    if (team_.is_root()) print(fmt::format("# Sizes above {} bytes are left out: memory is too small\n", greatest));
-    return greatest;
-  }
+  std::string ranks_text() const { return job_.nranks() == 1 ? "one rank" : fmt::format("{} ranks", job_.nranks()); }
 
   Job& job_;
   const bool first_;
@@ -183,9 +197,19 @@ std::string run_thread(Job& job, int thread, Progress* progress) {
   }
 }
 
-int fail(const Facts& facts, int exit_code, const std::string& text) {
-  std::fprintf(stderr, "%s: %s\n", facts.program, text.c_str());
-  return exit_code;
+// For what is wrong on several processes alike: one of them tells. A launcher ends all of them when the first one ends,
+// so that one has to be it.
+int refuse(bool tells, const std::string& text) {
+  if (tells) {
+    std::fputs(text.c_str(), stderr);
+  } else {
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+  }
+  return 2;
+}
+
+int refuse(const Facts& facts, bool tells, const std::string& text) {
+  return refuse(tells, fmt::format("{}: {}\n", facts.program, text));
 }
 
 // Reads what the command line and the environment name, or says what is wrong with it.
@@ -253,18 +277,20 @@ int report_end(const Job& job, const JsonReport& json) {
 
 int perf_main(Collective&& collective, int argc, const char* const* argv) {
   const Facts facts = collective.facts();
+  const Place place = place_from_launcher();
   const CommandLine line = parse_command_line(facts, argc, argv);
-  std::fputs(line.help.c_str(), stdout);
-  std::fputs(line.error.c_str(), stderr);
-  if (!line.options) return line.exit_code;
+  if (!line.error.empty()) return refuse(place.rank == 0, line.error);
+  if (place.rank == 0) std::fputs(line.help.c_str(), stdout);
+  if (!line.options) return 0;
   const Options& options = *line.options;
-  Job job{collective, facts, options, {}, {}, {}, {}, {}};
+  Job job{collective, facts, options, {}, {}, {}, {}, {}, {}};
   std::string error = read_inputs(&job);
-  if (!error.empty()) return fail(facts, 2, error);
+  // A file may be missing on one host only.
+  if (!error.empty()) return refuse(facts, place.rank_on_host == 0, error);
   error = find_world(&job);
   if (!error.empty()) return fail(facts, 1, error);
   error = check_ranks(job);
-  if (!error.empty()) return fail(facts, 2, error);
+  if (!error.empty()) return refuse(facts, job.world.rank == 0, error);
   if (job.world.rank == 0 && !options.json_file.empty()) {
     const std::string folder = std::filesystem::path(options.json_file).parent_path();
     if (access(folder.empty() ? "." : folder.c_str(), W_OK) != 0)
@@ -277,6 +303,7 @@ int perf_main(Collective&& collective, int argc, const char* const* argv) {
                          options.ranks_per_thread, options.timeout_seconds};
   job.totals.errors =
       run_crew(crew, [&job](int thread, Progress* progress) { return run_thread(job, thread, progress); });
+  if (!job.refusal.empty()) job.totals.errors.push_back(job.refusal);
   return report_end(job, json);
 }
 

@@ -181,6 +181,16 @@ TEST_CASE("help goes to stdout and names the hook for tests") {
   CHECK(line.help.find("size = the size; algbw = size / time; busbw = algbw * the factor") != std::string::npos);
 }
 
+TEST_CASE("a launcher tells the rank, ronderun before all others") {
+  const std::pair<const char*, const char*> variables[] = {
+      {"RONDE_RANK", "5"}, {"RONDE_LOCAL_RANK", "1"}, {"PMI_RANK", "7"}, {"MPI_LOCALRANKID", "0"}};
+  for (const auto& [name, value] : variables) REQUIRE(setenv(name, value, 1) == 0);
+  const perf::Place place = perf::place_from_launcher();
+  for (const auto& [name, value] : variables) unsetenv(name);
+  CHECK(place.rank == 5);
+  CHECK(place.rank_on_host == 1);
+}
+
 TEST_CASE("traces") {
   const std::string path = "trace_of_options_test.txt";
   std::ofstream(path) << "# head\n\na.weight 10 # note\n  b 7\n";

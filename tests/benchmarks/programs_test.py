@@ -190,5 +190,38 @@ def processes(folder):
             perf_program.end_ranks(started)
 
 
+def launched(folder):
+    """What is wrong on all ranks is said once; what is wrong on one ends all."""
+    def run(command):
+        done = perf_program.run(os.path.join(folder, "ronderun"), command)
+        said = [line for line in done.stderr.splitlines() if "_perf: " in line]
+        return done, said
+    program = os.path.join(folder, "broadcast_perf")
+    for arguments, words in (("-n", "-n/--iters: needs a value"), ("-r 3", "-r/--root: root 3 is none of the 3 ranks")):
+        done, said = run(f"-n 3 {program} {arguments}")
+        assert done.returncode == 2 and done.stdout == ""
+        assert len(said) == 1 and words in said[0], said
+    done, said = run(f"-n 3 {os.path.join(folder, 'alltoallv_perf')} --matrix /nonexistent")
+    assert done.returncode == 2 and len(said) == 1, said
+    done, said = run(f"-n 3 {program} --help")
+    assert done.returncode == 0 and done.stdout.count("Usage: ") == 1 and done.stderr == ""
+    done, said = run(f"-n 3 {program} -b 1000T -e 1000T")
+    assert done.returncode == 1
+    assert len(said) == 1 and said[0].endswith(" bytes at most"), said
+    assert "-b/--minbytes: a size of 1099511627776000 bytes does not fit into memory; with 3 ranks there is " in said[0]
+    started = perf_program.start_ranks(program, "-n", 2)
+    outputs = [process.communicate(timeout=60) for process in started]
+    assert [process.returncode for process in started] == [2, 2]
+    assert [len(errors.splitlines()) for _, errors in outputs] == [1, 0], outputs
+    with tempfile.TemporaryDirectory() as temporary:
+        for rank, number in ((0, 1), (1, 0)):
+            script = os.path.join(temporary, "script.sh")
+            with open(script, "w", encoding="ascii") as text:
+                text.write(f"[ $RONDE_RANK = {rank} ] && exec {program} -n\nexec {program} -N 0\n")
+            done, said = run(f"-n 2 sh {script}")
+            assert done.returncode == 2
+            assert sum("needs a value" in line for line in said) == number, said
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]](*sys.argv[2:])
