@@ -266,7 +266,7 @@ std::string both_names(const CLI::App& app, const std::string& name) {
 
 // "-n/--iters: what is wrong with it". CLI11 names the long flag alone, whichever was typed.
 std::string in_our_words(const CLI::App& app, const CLI::ParseError& error) {
-  const std::string text = error.what();
+  std::string text = error.what();
   const std::size_t colon = text.find(": ");
   if (colon == std::string::npos) return text;
   const std::string flag = both_names(app, text.substr(0, colon));
