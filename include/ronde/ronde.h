@@ -5,7 +5,7 @@
  *  1. Names, argument order and numeric values follow nccl.h (2.28), with the prefix "ronde".
  *  2. Every function returns a rondeResult_t unless it says otherwise. Outputs are written only on success.
  *  3. Every rank of a communicator calls the same collectives with the same count, type, reduction and root in the same
- *     order. What differs is an error on all ranks that says what each of them called; so is a rank that is finalized
+ *     order and, where they group all-reduces, in equal groups. What differs is an error on all ranks that says what each of them called; so is a rank that is finalized
  *     or destroyed while others still wait for it.
  *  4. Threads: different communicators may be used from different threads at the same time. Calls on one communicator
  *     are made by one thread at a time, except rondeCommAbort, rondeCommRevoke, rondeCommGetAsyncError,
@@ -17,7 +17,8 @@
  *     for calls with stream NULL. So it is with calls that fail, too. The send buffer is never written.
  *  6. A wrong argument seen by one rank alone makes that call return at once without effect: the other ranks wait, and
  *     a right call takes its place. After an error that concerns all ranks (100 and above, rondeRemoteError) every
- *     later call on that communicator returns the same error; abort it, or destroy it, and make a new one.
+ *     later call on that communicator that is right in itself returns the same error; abort it, or destroy it, and make
+ *     a new one.
  *  7. Counts are elements, never bytes. Sizes are bytes. Times are as their names say.
  *  8. The library never writes to stdout. Warnings go to stderr, or to RONDE_LOG_FILE, or to a callback.
  *  9. fork: a child of a process that has called the library may live, exit and exec as it likes, and does the parent no
@@ -26,7 +27,8 @@
  * 10. The first call that needs them raises the process's soft limit of open files to the hard one (65,536 at
  *     most).
  * 11. Errors that are not repeated with each function: rondeInvalidArgument where a handle, or a pointer to what is
- *     read or written, is NULL or none, unless NULL is allowed; rondeInProgress, or the error of its start, for a
+ *     read or written, is NULL, unless NULL is allowed, and where a handle is a small number, or, as far as the
+ *     memory of what was freed can tell, one that was destroyed; rondeInProgress, or the error of its start, for a
  *     communicator that is not ready (see rondeCommInitRankConfig); rondeInvalidUsage in a forked child (9);
  *     rondeSystemError where memory is at an end.
  */
@@ -507,7 +509,8 @@ typedef enum {
   rondeStatProcessSharedMem = 200,        /* what counts against RONDE_SHM_LIMIT: the most that segments can have */
   rondeStatProcessLibraryMem = 201,       /* allocated by rondeMemAlloc and not freed, in whole pages */
   rondeStatProcessLibraryMemShared = 202, /* what of that the ranks of its node can read */
-  rondeMaxCommMemStat = 0x7fffffff
+  rondeMinCommMemStat = INT_MIN,          /* every int is a value of the type */
+  rondeMaxCommMemStat = INT_MAX
 } rondeCommMemStat_t;
 
 /* Writes one number of rondeCommMemStat_t. Call it between operations. Memory of peers that this rank has mapped is
@@ -520,7 +523,8 @@ RONDE_API rondeResult_t rondeCommMemStats(rondeComm_t comm, rondeCommMemStat_t s
 /* Memory that the ranks of a host read where it lies, for buffers of operations and for looks at each other's data. */
 
 /* Allocates size bytes, zeroes at a page boundary (4096 bytes), for any use. Pages take memory when
- * they are first touched. What ranks of other processes of the node need of such memory they read where it lies: operations
+ * they are first touched; an mlockall(MCL_FUTURE) does not lock them (mlock does), and
+ * for one with MCL_CURRENT see RONDE_MEM_LIMIT. What ranks of other processes of the node need of such memory they read where it lies: operations
  * of more than 32 KiB (messages: each of more than that) copy nothing of it into the library's memory. In these cases they
  * do all the same:
  *  - RONDE_ALGO=one_shot; all-to-all in place; a reduction of rondeRedOpCreatePreMulSum in windows (the product is what
@@ -548,7 +552,7 @@ RONDE_API rondeResult_t rondeMemFree(void* ptr);
 /* Registers a buffer for use in operations of comm, and writes a handle. As in NCCL a hint: results do not depend on it. Memory
  * of rondeMemAlloc needs none, and cannot be freed while it is registered; any other memory is accepted without effect, until
  * there is a transport that has one. Overlapping registrations are allowed. Goes with comm, if it is not deregistered before.
- * rondeInvalidArgument: NULL, size is 0. */
+ * rondeInvalidArgument: NULL, size is 0, or it goes beyond the end of what rondeMemAlloc gave. */
 RONDE_API rondeResult_t rondeCommRegister(const rondeComm_t comm, void* buff, size_t size, void** handle);
 
 /* Forgets a registration. rondeInvalidArgument: no handle of comm, or gone already. */
@@ -564,7 +568,8 @@ typedef struct rondeWindow* rondeWindow_t;
  * are to read them, and cannot be freed while the window lives. All ranks call it, at the same place among their operations, as
  * a collective with stream NULL ("CommWindowRegister"); no group may be open. The window goes with comm, if it is not
  * deregistered before.
- * Errors: rondeInvalidArgument (NULL, size is 0, flags; on all ranks: different sizes), rondeInvalidUsage (a group is open),
+ * Errors: rondeInvalidArgument (NULL, size is 0, flags; on all ranks: different sizes,
+ * or one that goes beyond the end of what rondeMemAlloc gave), rondeInvalidUsage (a group is open),
  * and those of collectives. */
 RONDE_API rondeResult_t rondeCommWindowRegister(rondeComm_t comm, void* buff, size_t size, rondeWindow_t* win,
                                                 int winFlags);
@@ -671,10 +676,13 @@ RONDE_API rondeResult_t rondeLaunchHostFunc(rondeStream_t stream, rondeHostFn_t 
 /* Between start and end, calls of this thread are only recorded; they return at once, with argument errors only. The
  * end starts them all. Groups nest; only the outermost end acts. All operations with stream NULL progress together and
  * have ended when rondeGroupEnd returns; those with a stream are queued on it: ranks of one thread that need each other
- * must then be on different streams, as a stream ends one operation before it starts the next. Events and host
- * functions are not recorded: they act at once, and are refused for a stream on which the group holds calls. Grouping
- * must be equal on all ranks. A wrong argument inside a group makes rondeGroupEnd return that error, and nothing of
- * the group is started. Communicators and streams that the open group names cannot be finalized or destroyed
+ * must then be on different streams (rondeInvalidUsage), as a stream ends one operation before it starts the next.
+ * Events and host functions are not recorded: they act at once, and are refused for a stream on which the group holds
+ * calls.
+ * All-reduces of one communicator, stream, element type and built-in reduction, of at most 64 KiB each, travel as one
+ * message of at most 1 MiB, packed and unpacked by the library: many small tensors then cost little more than one large
+ * one. So all ranks must group them alike. A wrong argument inside a group makes rondeGroupEnd return that error, and nothing of
+ * the group is started; so does a communicator that is not ready (rondeInvalidUsage). Communicators and streams that the open group names cannot be finalized or destroyed
  * (rondeInvalidUsage).
  * rondeGroupEnd returns the first error of its calls, each of which may be any that the call by itself returns.
  * rondeInvalidUsage, too: this thread has no open group. */
@@ -698,7 +706,8 @@ RONDE_API rondeResult_t rondeGroupEnd(void);
  *
  * The functions that end in V take blocks of different sizes: counts and displs are arrays of n elements, in rank order, that
  * are read before the call returns; displs[r] is where the block of rank r begins, in elements; displs NULL: one block behind
- * the other. Blocks of a receive buffer must not overlap. */
+ * the other. Blocks of a receive buffer must not overlap; what lies
+ * between them is not written. */
 
 /* Reduces count elements over all ranks and leaves the same result on every rank. In place: sendbuff == recvbuff. */
 RONDE_API rondeResult_t rondeAllReduce(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype,
@@ -711,7 +720,8 @@ RONDE_API rondeResult_t rondeReduceScatter(const void* sendbuff, void* recvbuff,
                                            rondeStream_t stream);
 /* rondeReduceScatter with blocks of different sizes: block r has recvcounts[r] elements, at displs[r] of sendbuff; the
  * arrays of counts are equal on all ranks.
- * In place: recvbuff == sendbuff + displs[r] elements. */
+ * displs may differ between ranks; blocks of sendbuff may overlap.
+ * In place: recvbuff == sendbuff + displs[r] elements, where no other block of sendbuff may lie. */
 RONDE_API rondeResult_t rondeReduceScatterV(const void* sendbuff, void* recvbuff, const size_t* recvcounts,
                                             const size_t* displs, rondeDataType_t datatype, rondeRedOp_t op,
                                             rondeComm_t comm, rondeStream_t stream);
@@ -782,8 +792,9 @@ RONDE_API rondeResult_t rondeBarrier(rondeComm_t comm, rondeStream_t stream);
 /* Where a scalar lies. rondeScalarDevice (device memory, read when the operation runs) comes with the CUDA path. */
 typedef enum {
   rondeScalarDevice = 0,
-  rondeScalarHostImmediate = 1, /* host memory, read before the call returns */
-  rondeMaxScalarResidence = 0x7fffffff
+  rondeScalarHostImmediate = 1,      /* host memory, read before the call returns */
+  rondeMinScalarResidence = INT_MIN, /* every int is a value of the type */
+  rondeMaxScalarResidence = INT_MAX
 } rondeScalarResidence_t;
 
 /* Makes a reduction for this communicator: the sum of the inputs, each multiplied before by the scalar of the rank that gives
@@ -796,7 +807,7 @@ RONDE_API rondeResult_t rondeRedOpCreatePreMulSum(rondeRedOp_t* op, const void* 
 
 /* Makes a reduction by a function of the program, see rondeReduceFunction_t; user is passed to it. commutative 0: inputs are
  * combined in the order of ranks, which is slower between nodes (reduce and reduce-scatter: at most 256 ranks there). All ranks
- * must make the same reduction, which the library cannot check. For operations on any datatype.
+ * must make the same reduction, of which the library compares no more than `commutative`. For operations on any datatype.
  * Errors: rondeInvalidArgument (NULL). */
 RONDE_API rondeResult_t rondeRedOpCreate(rondeRedOp_t* op, rondeReduceFunction_t function, int commutative, void* user,
                                          rondeComm_t comm);

@@ -124,6 +124,25 @@ std::string in_place_text(const InPlace& place) {
   return "equal (in place) or apart";
 }
 
+// In place the result of a reduce-scatter is written over the rank's own input: nobody else's may lie there.
+Status check_own_place(const char* function, const OperationArgs& args, int rank) {
+  if (args.what != Collective::reduce_scatter || !args.uneven) return {};
+  const std::vector<Range>& blocks = args.blocks->send;
+  const Range& own = blocks[static_cast<size_t>(rank)];
+  for (size_t other = 0; other < blocks.size(); ++other) {
+    if (static_cast<int>(other) == rank || blocks[other].count == 0 || blocks[other].offset >= own.end() ||
+        own.offset >= blocks[other].end()) {
+      continue;
+    }
+    return {
+        rondeInvalidArgument,
+        fmt::format("{}: in place the result is written over the block of rank {} in sendbuff, which that of rank {} "
+                    "overlaps; give it a recvbuff of its own",
+                    function, rank, other)};
+  }
+  return {};
+}
+
 Status check_overlap(const char* function, const OperationArgs& args, int rank, size_t send_bytes,
                      size_t receive_bytes) {
   const auto send = reinterpret_cast<uintptr_t>(args.send);
@@ -131,7 +150,9 @@ Status check_overlap(const char* function, const OperationArgs& args, int rank, 
   if (send >= receive + receive_bytes || receive >= send + send_bytes) return {};
   const InPlace place = in_place_of(args, rank);
   const size_t size = element_bytes(args.type);
-  if (place.possible && send + place.receive_behind * size == receive + place.send_behind * size) return {};
+  if (place.possible && send + place.receive_behind * size == receive + place.send_behind * size) {
+    return check_own_place(function, args, rank);
+  }
   const uintptr_t common = std::min(send + send_bytes, receive + receive_bytes) - std::max(send, receive);
   return {rondeInvalidArgument,
           fmt::format("{}: sendbuff and recvbuff overlap by {} of {} bytes; they must be {}", function, common,

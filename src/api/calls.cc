@@ -1,5 +1,7 @@
 #include "api/calls.h"
 
+#include <fmt/format.h>
+
 #include "api/group.h"
 
 namespace ronde::api {
@@ -19,6 +21,15 @@ Status start_call(OperationArgs&& args, rondeComm_t comm, rondeStream_t stream) 
   const Communicator::Queue& queue = communicator.queue();
   if (queue.issued != queue.ended) RONDE_TRY(process().worker().wait_for(communicator));
   return communicator.run(args);
+}
+
+Status check_callable(rondeComm_t comm, const char* function) {
+  Status ready = check_ready(comm, function);
+  if (ready.code() != rondeInProgress || !group_of_thread().open()) return ready;
+  return {rondeInvalidUsage,
+          fmt::format("{}: the communicator is not ready yet (rondeCommGetAsyncError tells when it is): "
+                      "nothing of the group is started",
+                      function)};
 }
 
 Status remembered_by_group(const Status& status) {

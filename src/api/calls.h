@@ -9,7 +9,11 @@ namespace ronde::api {
 // comm is ready, stream a stream or NULL. What a group or a stream keeps is taken out of args.
 Status start_call(OperationArgs&& args, rondeComm_t comm, rondeStream_t stream);
 
-// A group fails with the first of its calls that does.
+// The communicator is ready. One that is not yet: rondeInProgress, and in an open group rondeInvalidUsage, as a group cannot
+// be without one of its calls.
+Status check_callable(rondeComm_t comm, const char* function);
+
+// A group fails with the first of its calls that does. (rondeInProgress: a rank is made in the background.)
 Status remembered_by_group(const Status& status);
 
 }  // namespace ronde::api

@@ -1,4 +1,5 @@
 // The collectives of ronde.h: argument checks, then the runtime.
+#include <cstdint>
 #include <numeric>
 
 #include "api/arguments.h"
@@ -13,7 +14,7 @@ namespace {
 void name_created(OperationArgs& args, Communicator& communicator) {
   if (is_built_in_op(args.op)) return;
   args.created = communicator.reductions().find(args.op);
-  if (args.created != nullptr) args.op = args.created->is_user_defined() ? kUserDefined : kPreMulSum;
+  if (args.created != nullptr) args.op = op_of(*args.created);
 }
 
 Status start(const char* function, OperationArgs& args, rondeComm_t comm, rondeStream_t stream) {
@@ -27,16 +28,18 @@ Status start(const char* function, OperationArgs& args, rondeComm_t comm, rondeS
 rondeResult_t collective(const char* function, OperationArgs args, rondeComm_t comm, rondeStream_t stream) {
   return guarded([&]() -> Status {
     const auto run = [&]() -> Status {
-      RONDE_TRY(check_ready(comm, function));
+      RONDE_TRY(check_callable(comm, function));
       return start(function, args, comm, stream);
     };
     return remembered_by_group(said_by(function, run()));
   });
 }
 
+// Blocks of a send buffer may overlap: so many may be more than memory can hold, which check_arguments finds.
 size_t total_of(const std::vector<schedule::Range>& blocks) {
-  return std::accumulate(blocks.begin(), blocks.end(), size_t{0},
-                         [](size_t sum, const schedule::Range& block) { return sum + block.count; });
+  return std::accumulate(blocks.begin(), blocks.end(), size_t{0}, [](size_t sum, const schedule::Range& block) {
+    return sum > SIZE_MAX - block.count ? SIZE_MAX : sum + block.count;
+  });
 }
 
 // Counts and displacements of the blocks of all ranks in a buffer, as a caller gives them.
@@ -58,7 +61,7 @@ rondeResult_t uneven_collective(const char* function, OperationArgs args, const 
                                 const BlockLists& receive, rondeComm_t comm, rondeStream_t stream) {
   return guarded([&]() -> Status {
     const auto run = [&]() -> Status {
-      RONDE_TRY(check_ready(comm, function));
+      RONDE_TRY(check_callable(comm, function));
       const int nranks = comm->communicator->nranks();
       auto blocks = std::make_shared<UnevenBlocks>();
       if (!schedule::has_root(args.what) || comm->communicator->rank() == args.root) {

@@ -59,10 +59,11 @@ Status init_all(rondeComm_t* comms, int nranks, const int* devices) {
   auto rendezvous = local_rendezvous(nranks);
   std::vector<GroupInit> inits;
   for (size_t rank = 0; rank < rendezvous.size(); ++rank) {
-    const auto make = [&, rank] {
+    const auto make = [&, rank](const std::shared_ptr<FailureState>& stop) {
       CommunicatorOptions options = make_options(settings, nullptr, nranks, static_cast<int>(rank));
       options.job = job;
       options.secret = secret;
+      options.stop = stop;
       return as_handle(make_rank(process(), options, std::move(rendezvous[rank]), deadline_of(settings)));
     };
     inits.push_back({make, comms + rank, nullptr});

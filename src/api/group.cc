@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <future>
+#include <map>
 #include <system_error>
 #include <thread>
 
@@ -15,13 +16,14 @@ namespace {
 // One of several ranks that are made at a time.
 struct Making {
   const GroupInit* init = nullptr;
+  std::shared_ptr<FailureState> stop = std::make_shared<FailureState>();
   std::unique_ptr<rondeComm> made;
   Status status;
 
   // What the standard library throws (out of memory) must not leave a thread.
   void run() {
     try {
-      auto result = init->make();
+      auto result = init->make(stop);
       status = result.status();
       if (status.ok()) made = std::move(*result);
     } catch (const std::exception& error) {
@@ -33,7 +35,11 @@ struct Making {
 // False for what one rank only learns from another one's failure.
 bool is_own_cause(const Status& status) {
   return !status.ok() && status.code() != rondeRemoteError && status.code() != rondeTimedOut &&
-         status.code() != rondePeerLost;
+         status.code() != rondePeerLost && status.code() != rondeAborted;
+}
+
+void stop_all(const std::vector<Making>& makings) {
+  for (const Making& making : makings) making.stop->set({rondeAborted, "another rank of this group could not start"});
 }
 
 Status run_in_threads(std::vector<Making>& makings) {
@@ -46,7 +52,9 @@ Status run_in_threads(std::vector<Making>& makings) {
   for (size_t i = 0; i < makings.size() && no_thread.ok(); ++i) {
     try {
       threads.emplace_back([&makings, begin, i] {
-        if (begin.get()) makings[i].run();
+        if (!begin.get()) return;
+        makings[i].run();
+        if (is_own_cause(makings[i].status)) stop_all(makings);
       });
     } catch (const std::exception& error) {
       no_thread =
@@ -111,6 +119,22 @@ OpenGroup& group_of_thread() {
 
 namespace {
 
+// Two ranks of one communicator on one stream would wait for each other, as it ends one operation before the next.
+Status check_streams(const std::vector<GroupCall>& calls) {
+  std::map<std::pair<const Stream*, uint64_t>, const Communicator*> rank_on_stream;
+  for (const GroupCall& call : calls) {
+    if (call.stream == nullptr) continue;
+    const auto [known, is_new] = rank_on_stream.insert({{call.stream, call.communicator->job()}, call.communicator});
+    if (known->second == call.communicator) continue;
+    return {
+        rondeInvalidUsage,
+        fmt::format("rondeGroupEnd: ranks {} and {} of one communicator are on the same stream, where one operation "
+                    "ends before the next begins: each would wait for the other; give each a stream of its own",
+                    known->second->rank(), call.communicator->rank())};
+  }
+  return {};
+}
+
 Status end_group() {
   RONDE_TRY(check_not_forked("rondeGroupEnd"));
   OpenGroup& group = group_of_thread();
@@ -119,6 +143,7 @@ Status end_group() {
   const OpenGroup ended = std::exchange(group, OpenGroup());
   RONDE_TRY(ended.first_error);
   RONDE_ASSIGN(std::vector<GroupCall> calls, with_messages_together(ended.calls));
+  RONDE_TRY(check_streams(calls));
   calls = with_small_ones_fused(std::move(calls));
   RONDE_TRY(make_together(ended.inits));
   if (calls.empty()) return {};

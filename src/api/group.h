@@ -11,7 +11,8 @@ namespace ronde::api {
 
 // A rank that is made when the group ends.
 struct GroupInit {
-  std::function<Result<std::unique_ptr<rondeComm>>()> make;  // blocks until the others are there
+  // Blocks until the others are there, or `stop` is set.
+  std::function<Result<std::unique_ptr<rondeComm>>(const std::shared_ptr<FailureState>& stop)> make;
   rondeComm_t* target = nullptr;
   const Communicator* parent = nullptr;  // which must live until then
 };
@@ -32,7 +33,8 @@ Status check_not_in_group(const Communicator& communicator, const char* function
 Status check_not_in_group(const Stream& stream, const char* function);
 
 // Makes all of them, each in a thread of its own, since every one waits for the others (a single one in this thread),
-// and writes the targets. An error, the first cause: none is written, and all have ended.
+// and writes the targets. An error, the first cause: none is written, and all have ended. One that fails stops the others,
+// which it may not have met yet.
 Status make_together(const std::vector<GroupInit>& inits);
 
 }  // namespace ronde::api

@@ -44,7 +44,7 @@ Status grow(rondeComm_t comm, int nranks, const rondeUniqueId* packed, int rank,
   RONDE_TRY(check_not_forked(kGrow));
   RONDE_TRY(not_null(new_comm, kGrow, "newcomm"));
   if (comm == nullptr) return join_grown(nranks, packed, rank, new_comm, config);
-  RONDE_TRY(check_ready(comm, kGrow));
+  RONDE_TRY(check_callable(comm, kGrow));
   Communicator& parent = *comm->communicator;
   RONDE_TRY(check_wish(parent, nranks, rank));
   GrowWish wish;

@@ -77,7 +77,7 @@ Status null_argument(const char* function, const char* argument) {
 Status check_comm(rondeComm_t comm, const char* function) {
   RONDE_TRY(not_null(comm, function, "comm"));
   RONDE_TRY(check_not_forked(function));
-  if (comm->magic == rondeComm::kMagic) return {};
+  if (is_object(comm)) return {};
   return {rondeInvalidArgument, fmt::format("{}: comm is not a communicator (was it destroyed?)", function)};
 }
 
@@ -90,14 +90,14 @@ Status check_ready(rondeComm_t comm, const char* function) {
 Status check_stream(rondeStream_t stream, const char* function) {
   RONDE_TRY(not_null(stream, function, "stream"));
   RONDE_TRY(check_not_forked(function));
-  if (stream->magic == rondeStream::kMagic) return {};
+  if (is_object(stream)) return {};
   return {rondeInvalidArgument, fmt::format("{}: stream is not a stream (was it destroyed?)", function)};
 }
 
 Status check_event(rondeEvent_t event, const char* function) {
   RONDE_TRY(not_null(event, function, "event"));
   RONDE_TRY(check_not_forked(function));
-  if (event->magic == rondeEvent::kMagic) return {};
+  if (is_object(event)) return {};
   return {rondeInvalidArgument, fmt::format("{}: event is not an event (was it destroyed?)", function)};
 }
 

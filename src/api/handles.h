@@ -1,6 +1,7 @@
 // What the opaque handles of ronde.h point to, and the one Process object.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -113,6 +114,12 @@ Status check_not_forked(const char* function);
 Status null_argument(const char* function, const char* argument);
 inline Status not_null(const void* pointer, const char* function, const char* argument) {
   return pointer != nullptr ? Status() : null_argument(function, argument);
+}
+// Whether a handle is what it says it is: also of one that was destroyed, and of small numbers, which CUDA has as streams.
+template <typename Object>
+bool is_object(const Object* handle) {
+  const auto address = reinterpret_cast<uintptr_t>(handle);
+  return address >= 4096 && address % alignof(Object) == 0 && handle->magic == Object::kMagic;
 }
 Status check_comm(rondeComm_t comm, const char* function);
 // The same, and the communicator is ready; rondeInProgress, or why its start has failed, if it is not.

@@ -89,7 +89,7 @@ Status start(rondeComm_t* comm, const rondeConfig_t* config, const Communicator*
     *comm = handle.release();
     return {rondeInProgress, "the communicator is not ready yet"};
   }
-  const GroupInit init{[make] { return as_handle(make(std::make_shared<FailureState>())); }, comm, parent};
+  const GroupInit init{[make](const auto& stop) { return as_handle(make(stop)); }, comm, parent};
   if (!group_of_thread().open()) return make_together({init});
   group_of_thread().inits.push_back(init);
   return {};

@@ -30,7 +30,9 @@ Status register_buffer(rondeComm_t comm, void* buff, size_t size, void** handle)
   RONDE_TRY(not_null(handle, "rondeCommRegister", "handle"));
   RONDE_TRY(check_buffer("rondeCommRegister", buff, size));
   auto registration = std::make_unique<Registration>();
-  registration->held = process().library_memory().hold(buff, size);
+  auto held = process().library_memory().hold(buff, size);
+  RONDE_TRY(said_by("rondeCommRegister", held.status()));
+  registration->held = std::move(*held);
   *handle = registration.get();
   comm->registrations.push_back(std::move(registration));
   return {};
@@ -66,7 +68,7 @@ Status peer_pointer(rondeWindow_t window, size_t offset, int peer, const void** 
   RONDE_TRY(check_not_forked(kName));
   RONDE_TRY(not_null(window, kName, "window"));
   RONDE_TRY(not_null(result, kName, "outPtr"));
-  if (window->magic != rondeWindow::kMagic)
+  if (!is_object(window))
     return {rondeInvalidArgument, fmt::format("{}: window is not a window (was it deregistered?)", kName)};
   const PeerBuffers& buffers = *window->buffers;
   if (peer < 0 || peer >= buffers.nranks())

@@ -11,7 +11,7 @@ namespace {
 
 Status send_or_receive(const char* function, PairMessage message, size_t count, rondeDataType_t type, rondeComm_t comm,
                        rondeStream_t stream) {
-  RONDE_TRY(check_ready(comm, function));
+  RONDE_TRY(check_callable(comm, function));
   if (stream != nullptr) RONDE_TRY(check_stream(stream, function));
   const Communicator& communicator = *comm->communicator;
   RONDE_TRY(check_elements(function, type, count));

@@ -30,7 +30,7 @@ Status read_list(const Communicator& parent, const int* ranks, int count, std::s
 
 Status shrink(rondeComm_t comm, const int* ranks, int count, rondeComm_t* new_comm, const rondeConfig_t* config,
               int flags) {
-  RONDE_TRY(check_ready(comm, "rondeCommShrink"));
+  RONDE_TRY(check_callable(comm, "rondeCommShrink"));
   RONDE_TRY(not_null(new_comm, "rondeCommShrink", "newcomm"));
   Communicator& parent = *comm->communicator;
   std::set<uint32_t> without;

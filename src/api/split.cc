@@ -37,7 +37,7 @@ Status split(const char* function, Purpose purpose, rondeComm_t comm, const Spli
 }
 
 Status split_by_color(rondeComm_t comm, int color, int key, rondeComm_t* new_comm, const rondeConfig_t* config) {
-  RONDE_TRY(check_ready(comm, "rondeCommSplit"));
+  RONDE_TRY(check_callable(comm, "rondeCommSplit"));
   SplitWish wish;
   wish.key = key;
   if (color != RONDE_SPLIT_NOCOLOR) wish.color = color;
@@ -48,7 +48,7 @@ Status split_by_color(rondeComm_t comm, int color, int key, rondeComm_t* new_com
 }
 
 Status duplicate(rondeComm_t comm, rondeComm_t* new_comm, const rondeConfig_t* config) {
-  RONDE_TRY(check_ready(comm, "rondeCommDup"));
+  RONDE_TRY(check_callable(comm, "rondeCommDup"));
   return split("rondeCommDup", Purpose::dup, comm, {0, comm->communicator->rank()}, new_comm, config);
 }
 

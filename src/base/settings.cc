@@ -122,7 +122,8 @@ const std::array kTable = {
     Row{{"RONDE_MEM_LIMIT", "274877906944", "0 to 70368744177664, a plain number of bytes",
          "Bytes of rondeMemAlloc that a process lets the ranks of its node read, at most the memory of the machine; "
          "what is "
-         "beyond is ordinary memory. 0: all of it, as for programs that lock all their pages (mlockall)."},
+         "beyond is ordinary memory. 0: all of it, as for programs that call mlockall(MCL_CURRENT) later, which makes "
+         "all pages."},
         &Settings::mem_limit_bytes,
         "",
         0,

@@ -67,8 +67,28 @@ Result<std::vector<Listener>> listen_for_ranks(const RendezvousOptions& options,
 // Makes an id and the root behind it: a listener and a state machine on `loop`. The root lives until every rank has left
 // (or is lost), or until the loop ends; one whose ranks never come gives up after init_timeout.
 Result<UniqueId> start_root(EventLoop& loop, const RendezvousOptions& options);
-// The same for a job and a secret that are given.
-Result<UniqueId> start_root(EventLoop& loop, const RendezvousOptions& options, uint64_t job, const Secret& secret);
+
+// A root for a job and a secret that are given, which ends with this object unless it is kept.
+class OwnedRoot {
+ public:
+  static Result<OwnedRoot> start(EventLoop& loop, const RendezvousOptions& options, uint64_t job, const Secret& secret);
+  ~OwnedRoot();
+  OwnedRoot(OwnedRoot&&) = default;
+  OwnedRoot& operator=(OwnedRoot&&) = delete;
+
+  [[nodiscard]] const UniqueId& id() const { return id_; }
+  // From now on it lives as one of start_root.
+  void keep() { root_.reset(); }
+
+ private:
+  OwnedRoot(EventLoop& loop, UniqueId id, std::weak_ptr<EventSource> root)
+      : loop_(loop), id_(std::move(id)), root_(std::move(root)) {}
+
+  EventLoop& loop_;
+  UniqueId id_;
+  std::weak_ptr<EventSource> root_;
+};
+
 // The same for an id that is known beforehand (from the environment): listens on id.port.
 Status start_root_for(EventLoop& loop, const UniqueId& id, const RendezvousOptions& options);
 

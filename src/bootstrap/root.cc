@@ -175,13 +175,16 @@ class Root final : public EventSource {
   ConnectionId next_key_ = kAcceptorKey + 1;
 };
 
-Status serve(EventLoop& loop, std::vector<Listener> listeners, const UniqueId& id, const RendezvousOptions& options) {
+Result<std::weak_ptr<EventSource>> serve(EventLoop& loop, std::vector<Listener> listeners, const UniqueId& id,
+                                         const RendezvousOptions& options) {
   Fd epoll = Fd::make([] { return ::epoll_create1(EPOLL_CLOEXEC); });
   if (!epoll.valid()) return system_error("no epoll descriptor for the meeting point", errno);
   std::vector<Fd> fds;
   fds.reserve(listeners.size());
   for (Listener& listener : listeners) fds.push_back(std::move(listener.fd));
-  return loop.add(std::make_shared<Root>(std::move(fds), id, std::move(epoll), options));
+  const auto root = std::make_shared<Root>(std::move(fds), id, std::move(epoll), options);
+  RONDE_TRY(loop.add(root));
+  return std::weak_ptr<EventSource>(root);
 }
 
 }  // namespace
@@ -203,24 +206,32 @@ Result<std::vector<Listener>> listen_for_ranks(const RendezvousOptions& options,
 Result<UniqueId> start_root(EventLoop& loop, const RendezvousOptions& options) {
   RONDE_ASSIGN(const uint64_t job, random_number<uint64_t>());
   RONDE_ASSIGN(const Secret secret, Secret::random());
-  return start_root(loop, options, job, secret);
+  RONDE_ASSIGN(OwnedRoot root, OwnedRoot::start(loop, options, job, secret));
+  root.keep();
+  return root.id();
 }
 
-Result<UniqueId> start_root(EventLoop& loop, const RendezvousOptions& options, uint64_t job, const Secret& secret) {
+Result<OwnedRoot> OwnedRoot::start(EventLoop& loop, const RendezvousOptions& options, uint64_t job,
+                                   const Secret& secret) {
   UniqueId id;
   id.job = job;
   id.secret = secret;
   RONDE_ASSIGN(id.addresses, local_addresses(options.socket_ifname, options.socket_family));
   RONDE_ASSIGN(std::vector<Listener> listeners, listen_for_ranks(options, options.port));
   id.port = listeners.front().port;
-  RONDE_TRY(serve(loop, std::move(listeners), id, options));
+  RONDE_ASSIGN(std::weak_ptr<EventSource> root, serve(loop, std::move(listeners), id, options));
   log::info("meeting point at {}", id.addresses.front().with_port(id.port).text());
-  return id;
+  return OwnedRoot(loop, std::move(id), std::move(root));
+}
+
+OwnedRoot::~OwnedRoot() {
+  if (const auto root = root_.lock()) loop_.remove(*root);
 }
 
 Status start_root_for(EventLoop& loop, const UniqueId& id, const RendezvousOptions& options) {
   RONDE_ASSIGN(std::vector<Listener> listeners, listen_for_ranks(options, id.port));
-  RONDE_TRY(serve(loop, std::move(listeners), id, options));
+  const auto root = serve(loop, std::move(listeners), id, options);
+  if (!root.ok()) return root.status();
   log::info("meeting point at port {}", id.port);
   return {};
 }

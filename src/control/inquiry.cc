@@ -77,10 +77,11 @@ bool Inquiry::disputed() const {
 
 std::optional<Status> Inquiry::verdict(const std::function<std::string(uint32_t)>& who) const {
   if (disputed()) {
-    return Status(rondeMismatch,
-                  fmt::format("the ranks called different things as operation number {}: {}. All must call the same "
-                              "collectives, with the same type, reduction and count, in the same order",
-                              call_.sequence, calls_text(calls_)));
+    return Status(
+        rondeMismatch,
+        fmt::format("the ranks called different things as operation number {}: {}. All must call the same "
+                    "collectives, with the same type, reduction and count, in the same order and in equal groups",
+                    call_.sequence, calls_text(calls_)));
   }
   if (!too_soon_.empty()) {
     const auto& [gone, begun] = *too_soon_.begin();

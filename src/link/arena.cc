@@ -17,12 +17,15 @@ namespace {
 constexpr size_t kPartsOfAddresses = 8;  // one is for the own arena, one for those of peers
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
 
-// Null with errno. Without pages that are not used: not for swap space, and not in a core dump, which would make all of them.
+// Null with errno. Without pages that are not used: not for swap space, not in a core dump, and not for a program that locks
+// all its pages (mlockall), each of which would make all of them.
 std::byte* map_sparse(size_t bytes, int memfd, int protection, bool inherited) {
   const fork_guard::Section section;
-  void* base = ::mmap(nullptr, bytes, protection, MAP_SHARED | MAP_NORESERVE, memfd, 0);
+  // Pages that nobody may touch are not made by locking them.
+  void* base = ::mmap(nullptr, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, memfd, 0);
   if (base == MAP_FAILED) return nullptr;
-  bool kept_out = ::madvise(base, bytes, MADV_DONTDUMP) == 0;
+  bool kept_out = ::munlock(base, bytes) == 0 && ::mprotect(base, bytes, protection) == 0;
+  kept_out &= ::madvise(base, bytes, MADV_DONTDUMP) == 0;
   if (!inherited) kept_out &= ::madvise(base, bytes, MADV_DONTFORK) == 0;
   if (kept_out) return static_cast<std::byte*>(base);
   const int error = errno;

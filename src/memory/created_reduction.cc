@@ -18,6 +18,11 @@ bool CreatedReduction::fits(DataType type) const {
   return sum == nullptr || sum->type == type;
 }
 
+bool CreatedReduction::is_commutative() const {
+  const UserDefined* own = std::get_if<UserDefined>(&kind_);
+  return own == nullptr || own->commutative;
+}
+
 Reduction CreatedReduction::of(DataType type, bool float32_partials) const {
   assert(fits(type));
   if (const PreMulSum* sum = std::get_if<PreMulSum>(&kind_)) {

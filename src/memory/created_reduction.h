@@ -22,6 +22,8 @@ class CreatedReduction {
 
   [[nodiscard]] bool is_user_defined() const { return std::holds_alternative<UserDefined>(kind_); }
 
+  [[nodiscard]] bool is_commutative() const;
+
   // For an operation on a type that fits. float32_partials: not followed by a user-defined one.
   [[nodiscard]] Reduction of(DataType type, bool float32_partials) const;
 

@@ -86,6 +86,7 @@ class Communicator {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
+  [[nodiscard]] uint64_t job() const { return parts_.options.job; }
   [[nodiscard]] int rank() const { return context_.rank; }
   [[nodiscard]] int nranks() const { return context_.nranks; }
 

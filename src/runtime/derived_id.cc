@@ -25,10 +25,10 @@ Secret derived_secret(const Secret& before, uint64_t job) {
   return Secret::derive(before.bytes(), {std::as_bytes(std::span(kPurpose)), std::as_bytes(std::span(&job, 1))});
 }
 
-Result<UniqueId> open_derived_meeting(EventLoop& loop, RendezvousOptions meeting, const Secret& before) {
+Result<OwnedRoot> open_derived_meeting(EventLoop& loop, RendezvousOptions meeting, const Secret& before) {
   meeting.port = 0;
   RONDE_ASSIGN(const uint64_t job, random_number<uint64_t>());
-  return start_root(loop, meeting, job, derived_secret(before, job));
+  return OwnedRoot::start(loop, meeting, job, derived_secret(before, job));
 }
 
 Result<UniqueId> derived_id(ByteView public_part, const Secret& before) {

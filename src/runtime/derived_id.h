@@ -19,7 +19,7 @@ using PublicId = std::array<std::byte, RONDE_UNIQUE_ID_BYTES>;
 [[nodiscard]] Secret derived_secret(const Secret& before, uint64_t job);
 
 // A meeting point for a new job, at any port, whatever the settings say: theirs is that of the job's first one.
-Result<UniqueId> open_derived_meeting(EventLoop& loop, RendezvousOptions meeting, const Secret& before);
+Result<OwnedRoot> open_derived_meeting(EventLoop& loop, RendezvousOptions meeting, const Secret& before);
 
 // The id behind a public part. rondeInternalError: it cannot be read.
 Result<UniqueId> derived_id(ByteView public_part, const Secret& before);

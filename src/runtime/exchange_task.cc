@@ -25,12 +25,16 @@ ExchangeTask::ExchangeTask(const OperationContext& context, const OperationArgs&
       synchronous_(!is_numbered(args)) {
   room_.out.clear();
   room_.in.clear();
+  room_.open_out.clear();
+  room_.open_in.clear();
   if (synchronous_) {
     plan_messages();
     copy_own_messages(*args.messages, context.rank);
   } else {
     plan_blocks();
     keep_own_block();
+    for (Transfer& transfer : room_.out) room_.open_out.push_back(&transfer);
+    for (Transfer& transfer : room_.in) room_.open_in.push_back(&transfer);
   }
 }
 
@@ -47,8 +51,12 @@ void ExchangeTask::plan_messages() {
     Transfer& transfer = message.outgoing ? room_.out.emplace_back() : room_.in.emplace_back();
     transfer.peer = message.peer;
     transfer.number = ++(message.outgoing ? room_.sent : room_.received)[peer];
-    transfer.before = std::exchange((message.outgoing ? room_.last_out : room_.last_in)[peer], &transfer);
-    if (transfer.before != nullptr) transfer.before->has_next = true;
+    Transfer* const before = std::exchange((message.outgoing ? room_.last_out : room_.last_in)[peer], &transfer);
+    if (before != nullptr) {
+      before->next = &transfer;
+    } else {
+      (message.outgoing ? room_.open_out : room_.open_in).push_back(&transfer);
+    }
     transfer.bytes = message.bytes;
     transfer.from = static_cast<const std::byte*>(message.from);
     transfer.to = static_cast<std::byte*>(message.to);
@@ -106,30 +114,32 @@ void ExchangeTask::list_peers(CallNote& note) const {
     if (!transfer.done) note.receives_from.push_back(static_cast<uint32_t>(transfer.peer));
 }
 
+template <typename GoOn>
+ExchangeTask::Step ExchangeTask::go_on(std::vector<Transfer*>& open, const GoOn& step_of) const {
+  Step all = Step::waits;
+  for (Transfer*& transfer : open) {
+    while (transfer != nullptr) {
+      const Step step = step_of(*transfer);
+      if (step == Step::stopped) return step;
+      if (step == Step::moved) all = step;
+      if (!transfer->done || (transfer->next == nullptr && !is_over(*transfer))) break;
+      transfer = transfer->next;
+    }
+  }
+  std::erase(open, nullptr);
+  return all;
+}
+
 Progress ExchangeTask::advance() {
-  bool moved = false;
-  size_t open = 0;
-  int last_peer = 0;
-  const auto go_on = [&](Transfer& transfer, Step step) {
-    moved |= step == Step::moved;
-    if (is_over(transfer)) return;
-    ++open;
-    last_peer = transfer.peer;
-  };
-  for (Transfer& transfer : room_.in) {
-    if (transfer.done) continue;
-    const Step step = has_turn(transfer) ? receive(transfer) : Step::waits;
-    if (step == Step::stopped) return result_;
-    go_on(transfer, step);
-  }
-  for (Transfer& transfer : room_.out) {
-    const Step step = has_turn(transfer) ? send(transfer) : Step::waits;
-    if (step == Step::stopped) return result_;
-    go_on(transfer, step);
-  }
+  const Step came = go_on(room_.open_in, [this](Transfer& transfer) { return receive(transfer); });
+  if (came == Step::stopped) return result_;
+  const Step went = go_on(room_.open_out, [this](Transfer& transfer) { return send(transfer); });
+  if (went == Step::stopped) return result_;
+  const size_t open = room_.open_in.size() + room_.open_out.size();
   if (open == 0) return done();
-  if (moved) return Progress::moved;
-  return blocked_on(open == 1 ? waits_for_rank(last_peer) : kWaitsForAny, false);
+  if (came == Step::moved || went == Step::moved) return Progress::moved;
+  const auto& last = room_.open_out.empty() ? room_.open_in : room_.open_out;
+  return blocked_on(open == 1 ? waits_for_rank(last.front()->peer) : kWaitsForAny, false);
 }
 
 // Sends what there is room for.
@@ -240,7 +250,7 @@ SliceHead ExchangeTask::head(const Transfer& transfer) const {
 // What is sent from the caller's memory must have left it; a message of a send, have been taken.
 bool ExchangeTask::is_over(const Transfer& transfer) const {
   if (!transfer.done || transfer.out == nullptr) return transfer.done;
-  if (synchronous_) return transfer.has_next || transfer.out->taken();
+  if (synchronous_) return transfer.next != nullptr || transfer.out->taken();
   return transfer.out->idle();
 }
 

@@ -14,9 +14,8 @@ namespace ronde {
 // One message in one direction.
 struct Transfer {
   int peer = 0;
-  uint32_t number = 0;         // of the operation, or of the message among those of its pair
-  Transfer* before = nullptr;  // on the same link
-  bool has_next = false;
+  uint32_t number = 0;              // of the operation, or of the message among those of its pair
+  Transfer* next = nullptr;         // on the same link
   const std::byte* from = nullptr;  // one that is sent
   std::byte* to = nullptr;          // one that is received
   size_t bytes = 0;
@@ -34,6 +33,9 @@ struct ExchangeRoom {
   PairLinks& links;
   std::vector<Transfer> out;
   std::vector<Transfer> in;
+  // Those in progress: the first of each link that is not over.
+  std::vector<Transfer*> open_out;
+  std::vector<Transfer*> open_in;
   // Of sends and receives, by rank.
   std::vector<uint32_t> sent;      // number of the last message
   std::vector<uint32_t> received;  // number of the last message
@@ -57,11 +59,11 @@ class ExchangeTask final : public OperationTask {
   void plan_blocks();
   void plan_messages();
   void keep_own_block() const;
+  // Goes on with what is open, and with what follows it on its link. stopped, or whether something has moved.
+  template <typename GoOn>
+  Step go_on(std::vector<Transfer*>& open, const GoOn& step_of) const;
   Step send(Transfer& transfer);
   Step receive(Transfer& transfer);
-  [[nodiscard]] static bool has_turn(const Transfer& transfer) {
-    return transfer.before == nullptr || transfer.before->done;
-  }
   bool send_slice(Transfer& transfer, const SliceHead& head) const;
   // Whether what is sent goes from where it lies.
   [[nodiscard]] static bool refers(const Transfer& transfer, const std::byte* payload, size_t bytes);

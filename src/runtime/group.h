@@ -22,7 +22,7 @@ Status check_own_messages(const OperationArgs& args, int rank);
 // place, in whatever order they were called. rondeInvalidUsage: they name different streams; or as above.
 Result<std::vector<GroupCall>> with_messages_together(const std::vector<GroupCall>& calls);
 
-// Small all-reduces of one communicator and stream, of one type and reduction, become one, in the place of the first of them.
+// Small all-reduces of one communicator and stream, of one type and built-in reduction, become one, in the place of the first of them.
 [[nodiscard]] std::vector<GroupCall> with_small_ones_fused(std::vector<GroupCall> calls);
 
 // Queues the calls that name a stream and drives the others together in the calling thread, those of one communicator in

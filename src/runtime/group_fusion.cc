@@ -11,8 +11,10 @@ constexpr size_t kSmall = size_t{64} << 10;
 // A bundle that stays in the caches while it is packed.
 constexpr size_t kBundle = size_t{1} << 20;
 
-bool is_small(const OperationArgs& args) {
-  return args.what == Collective::all_reduce && args.spans == nullptr && args.bytes() <= kSmall;
+// Of reductions that the program has made each rank has handles of its own: whether two calls have the same one may
+// differ between ranks, which must fuse alike.
+bool can_be_fused(const OperationArgs& args) {
+  return args.what == Collective::all_reduce && args.created == nullptr && args.bytes() <= kSmall;
 }
 
 // What travels together.
@@ -39,7 +41,7 @@ std::vector<GroupCall> with_small_ones_fused(std::vector<GroupCall> calls) {
   std::vector<bool> gone(calls.size());
   for (size_t i = 0; i < calls.size(); ++i) {
     const GroupCall& call = calls[i];
-    if (!is_small(call.args) || call.communicator->nranks() == 1) continue;
+    if (!can_be_fused(call.args) || call.communicator->nranks() == 1) continue;
     // The last one that fits: all ranks see the same calls in the same order.
     const auto fits =
         std::find_if(bundles.rbegin(), bundles.rend(), [&](const Bundle& one) { return one.takes(call); });
@@ -55,6 +57,7 @@ std::vector<GroupCall> with_small_ones_fused(std::vector<GroupCall> calls) {
     if (bundle.spans.size() == 1) continue;
     OperationArgs& args = calls[bundle.place].args;
     args.count = bundle.bytes / element_bytes(args.type);
+    args.fused = true;
     args.spans = std::make_shared<const std::vector<Span>>(std::move(bundle.spans));
   }
   size_t kept = 0;

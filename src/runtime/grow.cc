@@ -53,7 +53,9 @@ void tell_who_joins(Process& process, const GrowWish& wish, int rank, Rendezvous
 }  // namespace
 
 Result<UniqueId> grow_id(Process& process, const Communicator& parent, const RendezvousOptions& meeting) {
-  return open_derived_meeting(process.loop(), meeting, parent.options().secret);
+  RONDE_ASSIGN(OwnedRoot root, open_derived_meeting(process.loop(), meeting, parent.options().secret));
+  root.keep();
+  return root.id();
 }
 
 bool is_grow_id(const UniqueId& id, const Communicator& parent) {

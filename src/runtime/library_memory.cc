@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
+#include <utility>
 
 #include "base/log.h"
 
@@ -61,14 +62,16 @@ std::byte* LibraryMemory::take_shared(size_t bytes) {
   if (!free_) return nullptr;
   const auto offset = free_->take(bytes, bytes >= Arena::kHugePage ? Arena::kHugePage : Arena::kPage);
   if (offset) return arena_->begin_use(*offset, bytes);
-  if (!told_) {
-    log::warn(
-        "rondeMemAlloc: {} bytes find no room beside {} of {} that other ranks can read: they and later ones are "
-        "ordinary memory, which operations copy (RONDE_MEM_LIMIT, ulimit -v, ulimit -f)",
-        bytes, shared_in_use_, arena_->bytes());
-  }
-  told_ = true;
   return nullptr;
+}
+
+// Once, where some memory is shared.
+void LibraryMemory::tell_of_ordinary(size_t bytes) {
+  if (arena_ == nullptr || std::exchange(told_, true)) return;
+  log::warn(
+      "rondeMemAlloc: {} bytes find no room beside {} of {} that other ranks can read: they are ordinary memory, which "
+      "operations copy, and so may others be later (RONDE_MEM_LIMIT, ulimit -v, ulimit -f)",
+      bytes, shared_in_use_, arena_->bytes());
 }
 
 Result<void*> LibraryMemory::allocate(size_t bytes, int64_t limit) {
@@ -83,6 +86,7 @@ Result<void*> LibraryMemory::allocate(size_t bytes, int64_t limit) {
     void* ordinary = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (ordinary == MAP_FAILED) return no_room;
     begin = static_cast<std::byte*>(ordinary);
+    tell_of_ordinary(whole);
   }
   pieces_[reinterpret_cast<uintptr_t>(begin)] = {whole, shared};
   in_use_ += whole;
@@ -113,25 +117,28 @@ Status LibraryMemory::free(void* begin) {
   return {};
 }
 
-LibraryMemory::Pieces::iterator LibraryMemory::around(const void* begin, size_t bytes) {
+LibraryMemory::Pieces::iterator LibraryMemory::around(const void* begin) {
   const auto address = reinterpret_cast<uintptr_t>(begin);
   auto piece = pieces_.upper_bound(address);
   if (piece == pieces_.begin()) return pieces_.end();
   --piece;
-  const size_t offset = address - piece->first;
-  const bool inside = offset < piece->second.bytes && bytes <= piece->second.bytes - offset;
-  return inside ? piece : pieces_.end();
+  return address - piece->first < piece->second.bytes ? piece : pieces_.end();
 }
 
-std::shared_ptr<const void> LibraryMemory::hold(const void* begin, size_t bytes) {
+Result<std::shared_ptr<const void>> LibraryMemory::hold(const void* begin, size_t bytes) {
   const std::scoped_lock lock(mutex_);
-  const auto piece = around(begin, bytes);
-  if (piece == pieces_.end()) return nullptr;
+  const auto piece = around(begin);
+  if (piece == pieces_.end()) return std::shared_ptr<const void>();
+  const size_t left = piece->second.bytes - (reinterpret_cast<uintptr_t>(begin) - piece->first);
+  if (bytes > left) {
+    return Status(rondeInvalidArgument,
+                  fmt::format("size is {} bytes: of what rondeMemAlloc gave out there, {} are left", bytes, left));
+  }
   ++piece->second.holders;
-  return {begin, [this, piece](const void*) {
-            const std::scoped_lock end(mutex_);
-            --piece->second.holders;
-          }};
+  return std::shared_ptr<const void>(begin, [this, piece](const void*) {
+    const std::scoped_lock end(mutex_);
+    --piece->second.holders;
+  });
 }
 
 size_t LibraryMemory::in_use() const {

@@ -30,8 +30,9 @@ class LibraryMemory {
   // rondeInvalidArgument: not what allocate() has returned. rondeInvalidUsage: it is held.
   Status free(void* begin);
 
-  // While the result lives, what lies there cannot be freed. Null: the bytes are not all in one allocation.
-  std::shared_ptr<const void> hold(const void* begin, size_t bytes);
+  // While the result lives, what lies there cannot be freed. Null: it does not begin in an allocation.
+  // rondeInvalidArgument: it ends beyond that.
+  Result<std::shared_ptr<const void>> hold(const void* begin, size_t bytes);
 
   // Bytes that are allocated, and what of them others can read.
   [[nodiscard]] size_t in_use() const;
@@ -47,11 +48,12 @@ class LibraryMemory {
 
   void make_arena(int64_t limit);
   std::byte* take_shared(size_t bytes);
-  [[nodiscard]] Pieces::iterator around(const void* begin, size_t bytes);
+  void tell_of_ordinary(size_t bytes);
+  [[nodiscard]] Pieces::iterator around(const void* begin);
 
   mutable std::mutex mutex_;
   bool tried_ = false;
-  bool told_ = false;  // that there is no more room in the arena
+  bool told_ = false;  // that some is ordinary
   std::shared_ptr<Arena> arena_;
   std::optional<FreeRanges> free_;  // of the arena
   Pieces pieces_;                   // by address

@@ -78,6 +78,8 @@ Result<std::unique_ptr<Communicator>> make_successor(Process& process, const Pre
     everywhere.refuse(made.status());
   } else if (const Status all = everywhere.reach(agreed->members, deadline, &stop->flag()); !all.ok()) {
     made = stop->is_set() ? stop->first() : all;
+  } else {
+    for (const auto& root : agreed->opened) root->keep();
   }
   before.turn->end();
   return made;

@@ -32,6 +32,11 @@ bool counts_one_block(Collective what) {
 
 }  // namespace
 
+RedOp op_of(const CreatedReduction& created) {
+  if (!created.is_user_defined()) return kPreMulSum;
+  return created.is_commutative() ? kUserDefined : kUserDefinedOrdered;
+}
+
 Reduction reduction_of(const OperationArgs& args, int nranks, bool float32_partials) {
   if (args.created != nullptr) return args.created->of(args.type, float32_partials);
   const RedOp op = schedule::reduces(args.what) ? args.op : rondeSum;
@@ -59,6 +64,7 @@ uint32_t digest_of(const OperationArgs& args) {
 std::string_view reduction_name(RedOp op) {
   if (op == kPreMulSum) return "pre_mul_sum";
   if (op == kUserDefined) return "user_defined";
+  if (op == kUserDefinedOrdered) return "user_defined, not commutative";
   return op_name(op);
 }
 
@@ -106,13 +112,12 @@ std::string describe(const OperationArgs& args) {
   if (!is_numbered(args)) return describe_messages(args);
   const std::string_view name = operation_name(args);
   if (args.what == Collective::barrier || args.purpose != Purpose::collective) return std::string(name);
-  std::string text = fmt::format("{} ({}", name, type_name(args.type));
+  std::string text = fmt::format("{}{} ({}", args.fused ? "a group of " : "", name, type_name(args.type));
   if (schedule::reduces(args.what)) text += fmt::format(", {}", reduction_name(args.op));
   if (schedule::has_root(args.what)) text += fmt::format(", root {}", args.root);
   if (sizes_are_agreed(args)) {
-    const char* const of = args.uneven ? " in all" : counts_one_block(args.what) ? " a rank" : "";
+    const char* const of = args.uneven || args.fused ? " in all" : counts_one_block(args.what) ? " a rank" : "";
     text += fmt::format(", {} element{}{}", args.count, args.count == 1 ? "" : "s", of);
-    if (args.spans != nullptr) text += fmt::format(" in {} buffers", args.spans->size());
   }
   return text + ")";
 }

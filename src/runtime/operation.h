@@ -45,6 +45,7 @@ enum class MessagesKind : uint8_t { send, receive, several };
 // In place of the handles of reductions that a program has made: what they are.
 inline constexpr RedOp kPreMulSum = static_cast<RedOp>(32);
 inline constexpr RedOp kUserDefined = static_cast<RedOp>(33);
+inline constexpr RedOp kUserDefinedOrdered = static_cast<RedOp>(34);  // not commutative
 
 // What an operation is for: the user called it, or it is a step of a function in which the ranks of a communicator make
 // another one. Those steps are all-gathers.
@@ -60,13 +61,14 @@ struct OperationArgs {
   RedOp op = rondeSum;
   Collective what = Collective::all_reduce;
   int root = 0;                                     // only where has_root(what)
-  std::shared_ptr<const CreatedReduction> created;  // of kPreMulSum and kUserDefined
+  std::shared_ptr<const CreatedReduction> created;  // of kPreMulSum and the two others
   Purpose purpose = Purpose::collective;
   bool uneven = false;                         // a v-variant: blocks of different sizes
   std::shared_ptr<const UnevenBlocks> blocks;  // if uneven
 
-  // Of an all-reduce: the buffers that stand in place of one, `count` elements in all.
-  std::shared_ptr<const std::vector<Span>> spans;
+  // Of an all-reduce that several of a group travel as: their buffers stand in place of one, `count` elements in all.
+  bool fused = false;
+  std::shared_ptr<const std::vector<Span>> spans;  // if fused
 
   // Of send_receive, which knows nothing of the rest but `count`, here the bytes of all messages, and `root`, the peer of the
   // first one. Those between two ranks are matched by their order.
@@ -76,6 +78,9 @@ struct OperationArgs {
   // Of `count` elements.
   [[nodiscard]] size_t bytes() const { return count * element_bytes(type); }
 };
+
+// One of the three above.
+[[nodiscard]] RedOp op_of(const CreatedReduction& created);
 
 // What it computes; a sum for what only moves.
 [[nodiscard]] Reduction reduction_of(const OperationArgs& args, int nranks, bool float32_partials);

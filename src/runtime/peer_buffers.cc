@@ -10,7 +10,7 @@ namespace {
 
 // What a rank tells of its buffer.
 struct Told {
-  uint64_t bytes = 0;
+  uint64_t bytes = 0;  // 0: it is not what the library gave out
   Place place = kNoPlace;
 };
 
@@ -27,11 +27,18 @@ Result<std::vector<Told>> tell_all(Communicator& communicator, const Told& mine)
 Result<std::unique_ptr<PeerBuffers>> PeerBuffers::make(Process& process, Communicator& communicator, void* begin,
                                                        size_t bytes) {
   std::unique_ptr<PeerBuffers> buffers(new PeerBuffers(bytes, communicator.nranks()));
-  buffers->held_ = process.library_memory().hold(begin, bytes);
+  auto held = process.library_memory().hold(begin, bytes);
   const Arena* own = communicator.arena_of(communicator.rank());
-  const Told mine{bytes, own != nullptr ? own->place_of(begin, bytes) : kNoPlace};
+  const bool is_whole = held.ok();
+  const Told mine{is_whole ? bytes : 0, is_whole && own != nullptr ? own->place_of(begin, bytes) : kNoPlace};
   RONDE_ASSIGN(const std::vector<Told> all, tell_all(communicator, mine));
+  RONDE_TRY(held.status());
+  buffers->held_ = std::move(*held);
   for (size_t rank = 0; rank < all.size(); ++rank) {
+    if (all[rank].bytes == 0) {
+      return Status(rondeInvalidArgument,
+                    fmt::format("rank {} gives a size beyond the end of what rondeMemAlloc gave it", rank));
+    }
     if (all[rank].bytes != all[0].bytes) {
       return Status(rondeInvalidArgument,
                     fmt::format("rank 0 gives a buffer of {} bytes, rank {} one of {} bytes: they "

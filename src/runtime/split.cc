@@ -36,11 +36,16 @@ NewRanks ranks_of_color(const std::vector<Wish>& wishes, uint32_t rank) {
   return ranks;
 }
 
-Offer offer_of(const Result<UniqueId>& opened) {
+Offer offer_of(const Result<OwnedRoot>& opened) {
   Offer offer;
   offer.outcome = Outcome::of(opened.status());
-  if (opened.ok()) offer.meeting = public_part(*opened);
+  if (opened.ok()) offer.meeting = public_part(opened->id());
   return offer;
+}
+
+Result<UniqueId> id_of(const Result<OwnedRoot>& root) {
+  RONDE_TRY(root.status());
+  return root->id();
 }
 
 Result<UniqueId> meeting_of(const Offer& offer, uint32_t first, const Secret& secret) {
@@ -60,17 +65,20 @@ Result<std::unique_ptr<Communicator>> make_part(Process& process, Communicator& 
                council.hear(Wish{wish.color.has_value() ? 1 : 0, wish.color.value_or(0), wish.key}));
   const Deadline deadline = Deadline::after(std::chrono::seconds(options.settings.init_timeout_s));
   const NewRanks ranks = wish.color ? ranks_of_color(wishes, rank) : NewRanks();
-  std::optional<Result<UniqueId>> opened;
-  if (ranks.nranks > 1 && ranks.rank == 0) opened = open_derived_meeting(process.loop(), meeting, secret);
+  std::optional<Result<OwnedRoot>> opened;
+  if (ranks.nranks > 1 && ranks.rank == 0) opened.emplace(open_derived_meeting(process.loop(), meeting, secret));
   RONDE_ASSIGN(const std::vector<Offer> offers, council.hear(opened ? offer_of(*opened) : Offer()));
   if (!wish.color) {
     RONDE_TRY(let_others_start(council));
     return std::unique_ptr<Communicator>();
   }
   const uint32_t first = ranks.members.front();
-  if (ranks.nranks == 1) opened = UniqueId();  // nobody to meet
-  if (!opened) opened = meeting_of(offers[first], first, secret);
-  return start_together(process, council, ranks, *opened, std::move(options), meeting, deadline);
+  const Result<UniqueId> where = ranks.nranks == 1 ? UniqueId()  // nobody to meet
+                                 : opened          ? id_of(*opened)
+                                                   : meeting_of(offers[first], first, secret);
+  auto part = start_together(process, council, ranks, where, std::move(options), meeting, deadline);
+  if (part.ok() && opened) (*opened)->keep();
+  return part;
 }
 
 }  // namespace ronde

@@ -33,16 +33,17 @@ void ShrinkTurn::give_up(const Status& why) {
 Result<Succession> agree_on_succession(EventLoop& loop, const Predecessor& predecessor,
                                        const std::set<uint32_t>& without, const RendezvousOptions& meeting,
                                        Deadline deadline) {
+  Succession succession;
   const auto make_meeting = [&]() -> Result<Bytes> {
-    RONDE_ASSIGN(const UniqueId id, open_derived_meeting(loop, meeting, predecessor.secret));
-    const PublicId bytes = public_part(id);
+    RONDE_ASSIGN(OwnedRoot root, open_derived_meeting(loop, meeting, predecessor.secret));
+    const PublicId bytes = public_part(root.id());
+    succession.opened.push_back(std::make_shared<OwnedRoot>(std::move(root)));
     return Bytes(bytes.begin(), bytes.end());
   };
   RONDE_ASSIGN(const ShrinkDecision decision,
                predecessor.control->shrink({without, make_meeting, "all ranks that are left must call it"}, deadline,
                                            meeting.stop));
   RONDE_TRY(decision.status);
-  Succession succession;
   succession.members = decision.members;
   const auto here = std::find(decision.members.begin(), decision.members.end(), predecessor.rank);
   if (here == decision.members.end())

@@ -49,6 +49,7 @@ struct Succession {
   UniqueId id;
   std::vector<uint32_t> members;  // ranks of the predecessor, rising: the place of each is its new rank
   int rank = 0;                   // of this process
+  std::vector<std::shared_ptr<OwnedRoot>> opened;  // by this rank, for the new communicator
 };
 
 // The first agreement: see Control::shrink. meeting: for the rank in whose process the others meet.

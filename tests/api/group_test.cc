@@ -30,7 +30,7 @@ using Make = std::function<Status()>;  // of a rank that never comes into being
 Status make_all(const std::vector<Make>& makes) {
   rondeComm_t comm = nullptr;
   std::vector<GroupInit> inits;
-  for (const Make& make : makes) inits.push_back({[make] { return make(); }, &comm, nullptr});
+  for (const Make& make : makes) inits.push_back({[make](const auto&) { return make(); }, &comm, nullptr});
   const Status status = make_together(inits);
   CHECK(comm == nullptr);
   return status;

@@ -1,16 +1,19 @@
 // Memory of rondeMemAlloc through ronde.h, with ranks as processes: operations copy nothing of it, peers read it, a limit of
 // addresses is no error, a forked child has it.
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include "cases/support/ranks.h"
 #include "support/sanitizers.h"
+#include "support/skip.h"
 
 namespace ronde::cases {
 namespace {
@@ -178,6 +181,23 @@ TEST_CASE("a forked child shares library memory, and cannot free it") {
           expect(shared.data()[0] == 42, "the child wrote elsewhere");
           sum_in_place(rank, shared.data(), 3);
           expect(staged_by(rank.comm()) == 0, "something was copied");
+        }) == "");
+}
+
+// All pages of the whole arena, 1 GiB, would be made at once.
+TEST_CASE("a program that locks its memory locks none of the library that nobody uses") {
+  if (testing::kSanitizer) testing::skip("the memory of sanitizers is locked, too");
+  if (geteuid() != 0) testing::skip("only root locks as much as it likes");
+  World world = world_of(2, {"shm", false, "shm"});
+  world.settings = {{"RONDE_MEM_LIMIT", std::to_string(1 << 30)}};
+  world.before = [] { expect(mlockall(MCL_FUTURE) == 0, "mlockall"); };
+  CHECK(run_ranks(world, [](Rank& rank) {
+          const Floats shared(kCount);
+          sum_in_place(rank, shared.data(), 1);
+          long pages = 0;
+          long resident = 0;
+          std::ifstream("/proc/self/statm") >> pages >> resident;
+          expect(resident * 4096 < 500'000'000, std::to_string(resident) + " pages are resident");
         }) == "");
 }
 

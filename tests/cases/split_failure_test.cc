@@ -209,4 +209,35 @@ TEST_CASE("to abort the parent ends a split that waits for other ranks") {
         }) == "");
 }
 
+TEST_CASE("splits that are aborted leave nothing open") {
+  CHECK(run_ranks({{"inproc", true, "inproc"}, 1}, [](Rank&) {
+          OpenFiles before;
+          for (int round = 0; round < 30; ++round) {
+            if (round == 10) before = OpenFiles::now();
+            rondeComm_t comms[2] = {};
+            rondeComm_t parts[2] = {};
+            expect_success(rondeCommInitAll(comms, 2, nullptr), "init");
+            std::thread aborts([&comms, round] {
+              std::this_thread::sleep_for(std::chrono::microseconds(17 * round));
+              rondeCommAbort(comms[round % 2]);
+            });
+            rondeResult_t result = rondeSuccess;
+            while (result == rondeSuccess) {
+              expect_success(rondeGroupStart(), "the group");
+              for (int i = 0; i < 2; ++i) rondeCommSplit(comms[i], 0, 0, &parts[i], nullptr);
+              result = rondeGroupEnd();
+              if (result == rondeSuccess)
+                for (rondeComm_t part : parts) expect_success(rondeCommDestroy(part), "destroy");
+            }
+            aborts.join();
+            for (rondeComm_t comm : comms) expect_success(rondeCommDestroy(comm), "destroy");
+          }
+          // Meeting points of splits that came about end when all of their ranks have said goodbye.
+          const Clock::time_point deadline = Clock::now() + std::chrono::seconds(10);
+          const auto more = [&before] { return OpenFiles::now().number_beyond(before); };
+          while (more() > 0 && Clock::now() < deadline) std::this_thread::yield();
+          expect(more() == 0, std::to_string(more()) + " more files are open");
+        }) == "");
+}
+
 }  // namespace ronde::cases

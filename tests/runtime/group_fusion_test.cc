@@ -49,7 +49,7 @@ TEST_CASE("all-reduces of a group give the same as alone, whatever travels toget
   }
 }
 
-TEST_CASE("what travels together: small ones of one type and reduction, up to a bundle") {
+TEST_CASE("what travels together: small ones of one type and built-in reduction, up to a bundle") {
   WorldOptions options;
   World world(options);
   REQUIRE(first_failure(world.made()).ok());
@@ -63,9 +63,16 @@ TEST_CASE("what travels together: small ones of one type and reduction, up to a 
   REQUIRE(calls.size() == 3);
   CHECK(calls[0].args.count == 40);
   CHECK(calls[0].args.spans->size() == 3);
-  CHECK(describe(calls[0].args) == "AllReduce (float32, sum, 40 elements in 3 buffers)");
+  CHECK(describe(calls[0].args) == "a group of AllReduce (float32, sum, 40 elements in all)");
   CHECK(calls[1].args.spans == nullptr);
   CHECK(calls[2].args.count == 25);
+
+  std::vector<GroupCall> own(2, call(10, kPreMulSum));
+  const float factor = 2;
+  for (GroupCall& one : own) {
+    one.args.created = std::make_shared<const CreatedReduction>(CreatedReduction::pre_mul_sum(rondeFloat32, &factor));
+  }
+  CHECK(with_small_ones_fused(std::move(own)).size() == 2);
 
   std::vector<GroupCall> many(100, call(16'384, rondeSum));  // 64 KiB each
   many = with_small_ones_fused(std::move(many));

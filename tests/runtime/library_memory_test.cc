@@ -93,10 +93,12 @@ TEST_CASE("library memory: zeroes at a page boundary, which go back") {
 TEST_CASE("library memory: what is held cannot be freed") {
   LibraryMemory memory;
   auto* buffer = static_cast<char*>(*memory.allocate(10'000, kLimit));
-  CHECK(memory.hold(buffer, 20'000) == nullptr);
+  for (const size_t beyond : {size_t{20'000}, SIZE_MAX}) {
+    CHECK(memory.hold(buffer + 100, beyond).status().code() == rondeInvalidArgument);
+  }
   int elsewhere = 0;
-  CHECK(memory.hold(&elsewhere, sizeof elsewhere) == nullptr);
-  auto held = memory.hold(buffer + 100, 5'000);
+  CHECK(*memory.hold(&elsewhere, sizeof elsewhere) == nullptr);
+  auto held = *memory.hold(buffer + 100, 5'000);
   CHECK(held != nullptr);
   CHECK(memory.free(buffer).code() == rondeInvalidUsage);
   held.reset();
@@ -265,6 +267,8 @@ TEST_CASE("peer buffers: what others have written is seen, and different sizes a
     }
     const auto wrong = PeerBuffers::make(world.process(), comm, given, bytes - (comm.rank() == 1 ? 4 : 0));
     if (wrong.status().code() != rondeInvalidArgument) return {rondeInternalError, "different sizes are accepted"};
+    const auto beyond = PeerBuffers::make(world.process(), comm, given, size_t{1} << 30);
+    if (beyond.status().code() != rondeInvalidArgument) return {rondeInternalError, "memory beyond is accepted"};
     return {};
   }));
   INFO(status.message());
