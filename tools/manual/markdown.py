@@ -47,10 +47,12 @@ class Writer:
                 yield "".join(f"- {self.text(item)}\n" for item in part)
 
     def errors(self, comment):
-        if not comment.errors:
-            return
-        rows = "".join(f"| {self.name(name) if name else ''} | {self.text(when)} |\n" for name, when in comment.errors)
-        yield f"| result | when |\n|---|---|\n{rows}"
+        for sentence, errors in comment.error_groups:
+            if sentence:
+                yield self.text(sentence) + "\n"
+            rows = "".join(f"| {self.name(name)} | {self.text(when)} |\n" for name, when in errors)
+            if rows:
+                yield f"| result | when |\n|---|---|\n{rows}"
         if comment.after_errors:
             yield self.text(comment.after_errors) + "\n"
 
