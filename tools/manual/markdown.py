@@ -102,6 +102,7 @@ def index_text(manual):
     yield NOTE
     yield "# Manual of the C API\n"
     yield writer.text(manual.header.opening.split("\n\n")[0]) + "\n"
+    yield "In C++20: [ronde.hpp](../cpp.md).\n"
     rows = "".join(f"| [{page.title}]({page.name}.md) | {writer.text(opening_of(page.comment))} |\n"
                    for page in manual.pages)
     yield f"| page | |\n|---|---|\n{rows}"
