@@ -1,4 +1,4 @@
-/* Ronde: collective communication for host memory and GPUs. The C API, the only public contract of the library.
+/* Ronde: collective communication for host memory. The C API, the only public contract of the library.
  *
  * Conventions, valid for the whole header:
  *

@@ -9,6 +9,10 @@
 //  - Communicators are not made inside a group here; the C functions can do that.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "ronde.hpp needs C++20 (-std=c++20)"
+#else
+
 #include <ronde/ronde.h>
 
 #include <concepts>
@@ -30,7 +34,8 @@ inline namespace v0 {
 
 // ---- Errors ---------------------------------------------------------------------------------------------------------
 
-// What a call has returned, with the text of the library.
+// What a call has returned; what() begins with the name of that (rondeGetErrorString) and goes on with the text of the
+// library, or of this header.
 class Error : public std::runtime_error {
  public:
   Error(rondeResult_t result, const std::string& text) : std::runtime_error(text), result_(result) {}
@@ -47,6 +52,15 @@ inline void check(rondeResult_t result) {
   if (result != rondeInProgress) text.append(": ").append(rondeGetLastError(nullptr));
   throw Error(result, text);
 }
+
+namespace detail {
+
+// An error that this header finds, in the form of those of the library.
+[[noreturn]] inline void refuse(rondeResult_t result, const std::string& text) {
+  throw Error(result, std::string(rondeGetErrorString(result)) + ": " + text);
+}
+
+}  // namespace detail
 
 // ---- Elements -------------------------------------------------------------------------------------------------------
 
@@ -93,7 +107,25 @@ constexpr std::size_t bytes_of(rondeDataType_t type) {
 }
 
 template <class R>
-using ElementOf = std::remove_reference_t<decltype(*std::data(std::declval<R&>()))>;
+concept Sized = requires(R& range) {
+  std::size(range);
+};
+template <class R>
+concept Contiguous = Sized<R> && requires(R& range) {
+  *std::data(range);
+};
+
+// The elements of something sized, of whatever type. What lies in bits or nodes has no addresses of elements.
+template <class R>
+struct ElementsOf {
+  using Type = typename std::remove_cvref_t<R>::value_type;
+};
+template <Contiguous R>
+struct ElementsOf<R> {
+  using Type = std::remove_reference_t<decltype(*std::data(std::declval<R&>()))>;
+};
+template <class R>
+using ElementOf = typename ElementsOf<R>::Type;
 template <class R>
 using ValueOf = std::remove_cv_t<ElementOf<R>>;
 
@@ -104,12 +136,41 @@ concept Element = std::is_trivially_copyable_v<T> && sizeof(T) == detail::bytes_
 
 // Elements that lie one behind the other.
 template <class R>
-concept Input = requires(R& range) {
-  std::size(range);
-}
-&&Element<detail::ValueOf<R>>;
+concept Input = detail::Contiguous<R> && Element<detail::ValueOf<R>>;
 template <class R>
 concept Output = Input<R> && !std::is_const_v<detail::ElementOf<R>>;
+
+namespace detail {
+
+// Says in words what is wrong with a buffer, which a concept that is not fulfilled would say in a page. To be
+// instantiated before anything else that needs the elements.
+template <class R>
+struct CheckInput {
+  static_assert(Contiguous<R>,
+                "a buffer has its elements one behind the other: std::vector (not of bool), std::array, "
+                "std::span, ronde::Buffer, an array");
+  static_assert(Element<ValueOf<R>>,
+                "elements of this type are not supported. Supported are char, signed and unsigned "
+                "char, std::byte, integers of 4 and 8 bytes, float, double, and types of your own "
+                "(float16, bfloat16, float8) for which ronde::DataType is specialized; not bool, "
+                "and no integers of 2 bytes");
+  static constexpr rondeDataType_t type() {
+    if constexpr (Element<ValueOf<R>>) return DataType<ValueOf<R>>::value;
+    return rondeNumTypes;
+  }
+};
+template <class R>
+struct CheckOutput : CheckInput<R> {
+  static_assert(!std::is_const_v<ElementOf<R>>, "what is written to is const");
+};
+template <class In, class Out>
+struct CheckBuffers {
+  CheckInput<In> input;
+  CheckOutput<Out> output;
+  static_assert(std::same_as<ValueOf<In>, ValueOf<Out>>, "input and output are of different types");
+};
+
+}  // namespace detail
 
 using Counts = std::span<const std::size_t>;  // one a rank; displacements may be left out: empty
 
@@ -176,7 +237,7 @@ class Stream : public detail::Owner<rondeStream> {
 
   // As an argument. One that was moved from is refused: NULL would mean to wait for the operation.
   operator rondeStream_t() const {
-    if (!*this) throw Error(rondeInvalidArgument, "this ronde::Stream was moved from, and is no stream");
+    if (!*this) detail::refuse(rondeInvalidArgument, "this ronde::Stream was moved from, and is no stream");
     return get();
   }
 
@@ -223,7 +284,7 @@ class Group {
     static_cast<void>(rondeGroupEnd());
   }
   void end() {
-    if (!open_) throw Error(rondeInvalidUsage, "this ronde::Group has ended before");
+    if (!open_) detail::refuse(rondeInvalidUsage, "this ronde::Group has ended before");
     open_ = false;
     check(rondeGroupEnd());
   }
@@ -275,12 +336,16 @@ template <Element T>
 class Reduction {
  public:
   // result[i] = function(left[i], right[i]). The function has no state (a lambda without captures, std::bit_and<>), as
-  // it may be called after this object is gone.
+  // it may be called after this object is gone. What has state: the next constructor.
   template <class Function>
-  requires(std::is_empty_v<Function>&& std::default_initializable<Function>&&
-               std::is_invocable_r_v<T, const Function&, const T&, const T&>)
+  requires(std::is_invocable_r_v<T, const Function&, const T&, const T&>)
       Reduction(const Communicator& comm, Function /*function*/, bool commutative = true)
-      : Reduction(comm, &apply<Function>, commutative, nullptr) {}
+      : Reduction(comm, &apply<Function>, commutative, nullptr) {
+    static_assert(std::is_empty_v<Function> && std::default_initializable<Function>,
+                  "a reduction by a function with state (a lambda with captures, a pointer) is made by the constructor "
+                  "that takes a rondeReduceFunction_t and the state as void* user");
+  }
+  // By a function as the C API takes it. user is handed to it, and lives until no operation needs the reduction.
   Reduction(const Communicator& comm, rondeReduceFunction_t function, bool commutative, void* user);
   // The sum of the inputs, each multiplied by the factor of its rank.
   static Reduction scaled_sum(const Communicator& comm, const T& factor);
@@ -304,7 +369,7 @@ class Reduction {
   template <class Function>
   static void apply(const void* left, const void* right, void* result, std::size_t count, rondeDataType_t /*datatype*/,
                     void* /*user*/) noexcept {
-    const Function function{};
+    const Function function = Function();
     for (std::size_t i = 0; i < count; ++i)
       static_cast<T*>(result)[i] = function(static_cast<const T*>(left)[i], static_cast<const T*>(right)[i]);
   }
@@ -324,6 +389,14 @@ class Op {
  private:
   rondeRedOp_t op_;
 };
+
+namespace detail {
+
+// What the elements of R are reduced by. Of types that are not supported anything: CheckInput says so in words.
+template <class R>
+using OpOf = Op<std::conditional_t<Element<ValueOf<R>>, ValueOf<R>, std::byte>>;
+
+}  // namespace detail
 
 // ---- Memory ---------------------------------------------------------------------------------------------------------
 
@@ -487,117 +560,121 @@ class Communicator : public detail::Owner<rondeComm> {
 
   void barrier(rondeStream_t stream = nullptr) const { check(rondeBarrier(get(), stream)); }
 
-  template <Input In, Output Out>
-  void all_reduce(const In& in, Out&& out, const Op<detail::ValueOf<In>>& op, rondeStream_t stream = nullptr) const {
-    expect_same_type<In, Out>();
+  template <detail::Sized In, detail::Sized Out>
+  void all_reduce(const In& in, Out&& out, const detail::OpOf<In>& op, rondeStream_t stream = nullptr) const {
+    static_cast<void>(detail::CheckBuffers<In, Out>());
     expect_size("all_reduce: the output", std::size(out), std::size(in));
     check(rondeAllReduce(std::data(in), std::data(out), std::size(in), type_of<In>, op.get(), get(), stream));
   }
-  template <Output Buffer>
-  void all_reduce(Buffer&& buffer, const Op<detail::ValueOf<Buffer>>& op, rondeStream_t stream = nullptr) const {
+  template <detail::Sized Buffer>
+  void all_reduce(Buffer&& buffer, const detail::OpOf<Buffer>& op, rondeStream_t stream = nullptr) const {
+    static_cast<void>(detail::CheckOutput<Buffer>());
     all_reduce(buffer, buffer, op, stream);
   }
 
-  template <Input In, Output Out>
-  void reduce(const In& in, Out&& out, const Op<detail::ValueOf<In>>& op, int root,
-              rondeStream_t stream = nullptr) const {
-    expect_same_type<In, Out>();
+  template <detail::Sized In, detail::Sized Out>
+  void reduce(const In& in, Out&& out, const detail::OpOf<In>& op, int root, rondeStream_t stream = nullptr) const {
+    static_cast<void>(detail::CheckBuffers<In, Out>());
     if (rank() == root) expect_size("reduce: the output", std::size(out), std::size(in));
     check(rondeReduce(std::data(in), std::data(out), std::size(in), type_of<In>, op.get(), root, get(), stream));
   }
   // Writes the buffer of root only.
-  template <Output Buffer>
-  void reduce(Buffer&& buffer, const Op<detail::ValueOf<Buffer>>& op, int root, rondeStream_t stream = nullptr) const {
+  template <detail::Sized Buffer>
+  void reduce(Buffer&& buffer, const detail::OpOf<Buffer>& op, int root, rondeStream_t stream = nullptr) const {
+    static_cast<void>(detail::CheckOutput<Buffer>());
     reduce(buffer, buffer, op, root, stream);
   }
 
-  template <Input In, Output Out>
-  void reduce_scatter(const In& in, Out&& out, const Op<detail::ValueOf<In>>& op,
-                      rondeStream_t stream = nullptr) const {
-    expect_same_type<In, Out>();
+  template <detail::Sized In, detail::Sized Out>
+  void reduce_scatter(const In& in, Out&& out, const detail::OpOf<In>& op, rondeStream_t stream = nullptr) const {
+    static_cast<void>(detail::CheckBuffers<In, Out>());
     expect_blocks("reduce_scatter: the input", std::size(in), std::size(out));
     check(rondeReduceScatter(std::data(in), std::data(out), std::size(out), type_of<In>, op.get(), get(), stream));
   }
   // The result is the block of this rank, which is returned; the other blocks stay as they are.
-  template <Output Buffer>
-  auto reduce_scatter(Buffer&& buffer, const Op<detail::ValueOf<Buffer>>& op, rondeStream_t stream = nullptr) const {
+  template <detail::Sized Buffer>
+  auto reduce_scatter(Buffer&& buffer, const detail::OpOf<Buffer>& op, rondeStream_t stream = nullptr) const {
+    static_cast<void>(detail::CheckOutput<Buffer>());
     const auto own = own_block("reduce_scatter: the buffer", buffer);
     reduce_scatter(buffer, own, op, stream);
     return own;
   }
-  template <Input In, Output Out>
-  void reduce_scatter_v(const In& in, Out&& out, Counts counts, const Op<detail::ValueOf<In>>& op, Counts displs = {},
+  template <detail::Sized In, detail::Sized Out>
+  void reduce_scatter_v(const In& in, Out&& out, Counts counts, const detail::OpOf<In>& op, Counts displs = {},
                         rondeStream_t stream = nullptr) const {
-    expect_same_type<In, Out>();
+    static_cast<void>(detail::CheckBuffers<In, Out>());
     expect_layout("reduce_scatter_v: the input", std::size(in), counts, displs);
     expect_size("reduce_scatter_v: the output", std::size(out), counts[own()]);
     check(rondeReduceScatterV(std::data(in), std::data(out), counts.data(), given(displs), type_of<In>, op.get(), get(),
                               stream));
   }
 
-  template <Input In, Output Out>
+  template <detail::Sized In, detail::Sized Out>
   void all_gather(const In& in, Out&& out, rondeStream_t stream = nullptr) const {
-    expect_same_type<In, Out>();
+    static_cast<void>(detail::CheckBuffers<In, Out>());
     expect_blocks("all_gather: the output", std::size(out), std::size(in));
     check(rondeAllGather(std::data(in), std::data(out), std::size(in), type_of<In>, get(), stream));
   }
   // Each rank has filled its own block.
-  template <Output Buffer>
+  template <detail::Sized Buffer>
   void all_gather(Buffer&& buffer, rondeStream_t stream = nullptr) const {
+    static_cast<void>(detail::CheckOutput<Buffer>());
     all_gather(own_block("all_gather: the buffer", buffer), buffer, stream);
   }
-  template <Input In, Output Out>
+  template <detail::Sized In, detail::Sized Out>
   void all_gather_v(const In& in, Out&& out, Counts counts, Counts displs = {}, rondeStream_t stream = nullptr) const {
-    expect_same_type<In, Out>();
+    static_cast<void>(detail::CheckBuffers<In, Out>());
     expect_layout("all_gather_v: the output", std::size(out), counts, displs);
     expect_size("all_gather_v: the input", std::size(in), counts[own()]);
     check(rondeAllGatherV(std::data(in), std::data(out), counts.data(), given(displs), type_of<In>, get(), stream));
   }
 
   // The input counts on root, the output everywhere.
-  template <Input In, Output Out>
+  template <detail::Sized In, detail::Sized Out>
   void broadcast(const In& in, Out&& out, int root, rondeStream_t stream = nullptr) const {
-    expect_same_type<In, Out>();
+    static_cast<void>(detail::CheckBuffers<In, Out>());
     if (rank() == root) expect_size("broadcast: the input", std::size(in), std::size(out));
     check(rondeBroadcast(std::data(in), std::data(out), std::size(out), type_of<In>, root, get(), stream));
   }
-  template <Output Buffer>
+  template <detail::Sized Buffer>
   void broadcast(Buffer&& buffer, int root, rondeStream_t stream = nullptr) const {
+    static_cast<void>(detail::CheckOutput<Buffer>());
     check(rondeBcast(std::data(buffer), std::size(buffer), type_of<Buffer>, root, get(), stream));
   }
 
-  template <Input In, Output Out>
+  template <detail::Sized In, detail::Sized Out>
   void all_to_all(const In& in, Out&& out, rondeStream_t stream = nullptr) const {
-    expect_same_type<In, Out>();
+    static_cast<void>(detail::CheckBuffers<In, Out>());
     expect_size("all_to_all: the output", std::size(out), std::size(in));
     const std::size_t count = block_of("all_to_all: the input", std::size(in));
     check(rondeAlltoAll(std::data(in), std::data(out), count, type_of<In>, get(), stream));
   }
-  template <Output Buffer>
+  template <detail::Sized Buffer>
   void all_to_all(Buffer&& buffer, rondeStream_t stream = nullptr) const {
+    static_cast<void>(detail::CheckOutput<Buffer>());
     all_to_all(buffer, buffer, stream);
   }
-  template <Input In, Output Out>
+  template <detail::Sized In, detail::Sized Out>
   void all_to_all_v(const In& in, Counts send_counts, Out&& out, Counts recv_counts, Counts send_displs = {},
                     Counts recv_displs = {}, rondeStream_t stream = nullptr) const {
-    expect_same_type<In, Out>();
+    static_cast<void>(detail::CheckBuffers<In, Out>());
     expect_layout("all_to_all_v: the input", std::size(in), send_counts, send_displs);
     expect_layout("all_to_all_v: the output", std::size(out), recv_counts, recv_displs);
     check(rondeAlltoAllV(std::data(in), send_counts.data(), given(send_displs), std::data(out), recv_counts.data(),
                          given(recv_displs), type_of<In>, get(), stream));
   }
 
-  template <Input In, Output Out>
+  template <detail::Sized In, detail::Sized Out>
   void gather(const In& in, Out&& out, int root, rondeStream_t stream = nullptr) const {
-    expect_same_type<In, Out>();
+    static_cast<void>(detail::CheckBuffers<In, Out>());
     if (rank() == root) expect_blocks("gather: the output", std::size(out), std::size(in));
     check(rondeGather(std::data(in), std::data(out), std::size(in), type_of<In>, root, get(), stream));
   }
   // counts and displs count on root.
-  template <Input In, Output Out>
+  template <detail::Sized In, detail::Sized Out>
   void gather_v(const In& in, Out&& out, Counts counts, int root, Counts displs = {},
                 rondeStream_t stream = nullptr) const {
-    expect_same_type<In, Out>();
+    static_cast<void>(detail::CheckBuffers<In, Out>());
     if (rank() == root) {
       expect_layout("gather_v: the output", std::size(out), counts, displs);
       expect_size("gather_v: the input", std::size(in), counts[own()]);
@@ -606,17 +683,17 @@ class Communicator : public detail::Owner<rondeComm> {
                        get(), stream));
   }
 
-  template <Input In, Output Out>
+  template <detail::Sized In, detail::Sized Out>
   void scatter(const In& in, Out&& out, int root, rondeStream_t stream = nullptr) const {
-    expect_same_type<In, Out>();
+    static_cast<void>(detail::CheckBuffers<In, Out>());
     if (rank() == root) expect_blocks("scatter: the input", std::size(in), std::size(out));
     check(rondeScatter(std::data(in), std::data(out), std::size(out), type_of<In>, root, get(), stream));
   }
   // counts and displs count on root.
-  template <Input In, Output Out>
+  template <detail::Sized In, detail::Sized Out>
   void scatter_v(const In& in, Counts counts, Out&& out, int root, Counts displs = {},
                  rondeStream_t stream = nullptr) const {
-    expect_same_type<In, Out>();
+    static_cast<void>(detail::CheckBuffers<In, Out>());
     if (rank() == root) {
       expect_layout("scatter_v: the input", std::size(in), counts, displs);
       expect_size("scatter_v: the output", std::size(out), counts[own()]);
@@ -627,23 +704,20 @@ class Communicator : public detail::Owner<rondeComm> {
 
   // Messages.
 
-  template <Input In>
+  template <detail::Sized In>
   void send(const In& in, int peer, rondeStream_t stream = nullptr) const {
+    static_cast<void>(detail::CheckInput<In>());
     check(rondeSend(std::data(in), std::size(in), type_of<In>, peer, get(), stream));
   }
-  template <Output Out>
+  template <detail::Sized Out>
   void recv(Out&& out, int peer, rondeStream_t stream = nullptr) const {
+    static_cast<void>(detail::CheckOutput<Out>());
     check(rondeRecv(std::data(out), std::size(out), type_of<Out>, peer, get(), stream));
   }
 
  private:
   template <class R>
-  static constexpr rondeDataType_t type_of = DataType<detail::ValueOf<R>>::value;
-
-  template <class In, class Out>
-  static void expect_same_type() {
-    static_assert(std::same_as<detail::ValueOf<In>, detail::ValueOf<Out>>, "input and output are of different types");
-  }
+  static constexpr rondeDataType_t type_of = detail::CheckInput<R>::type();
 
   // In a group such a function writes the handle at the end of the group, when nobody here waits for it any more.
   template <class Make>
@@ -655,9 +729,9 @@ class Communicator : public detail::Owner<rondeComm> {
     if (result != rondeInProgress) check(result);
     if (made == unwritten) {
       detail::spoil_group();
-      throw Error(rondeInvalidUsage,
-                  "ronde.hpp makes no communicators inside a group: use Communicator::all for several "
-                  "ranks of a process, or the C functions");
+      detail::refuse(rondeInvalidUsage,
+                     "ronde.hpp makes no communicators inside a group: use Communicator::all for several "
+                     "ranks of a process, or the C functions");
     }
     return Communicator(made);
   }
@@ -666,7 +740,7 @@ class Communicator : public detail::Owner<rondeComm> {
   [[nodiscard]] std::size_t n() const { return static_cast<std::size_t>(size()); }
   static const std::size_t* given(Counts displs) { return displs.empty() ? nullptr : displs.data(); }
 
-  [[noreturn]] static void refuse(const std::string& text) { throw Error(rondeInvalidArgument, text); }
+  [[noreturn]] static void refuse(const std::string& text) { detail::refuse(rondeInvalidArgument, text); }
   static void expect_size(const char* what, std::size_t size, std::size_t expected) {
     if (size != expected)
       refuse(std::string(what) + " has " + std::to_string(size) + " elements, not " + std::to_string(expected));
@@ -753,3 +827,5 @@ Reduction<T> Reduction<T>::scaled_sum(const Communicator& comm, const T& factor)
 
 }  // namespace v0
 }  // namespace ronde
+
+#endif  // C++20

@@ -31,6 +31,7 @@ struct Row {
   bool agreed = false;  // must be equal on all ranks
 };
 
+constexpr std::string_view kPrefix = "RONDE_";
 constexpr int64_t kDay = 86'400;
 
 const std::array kTable = {
@@ -228,17 +229,23 @@ size_t distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+// The setting that `name` may be a misspelling of: at most a third of what stands behind the prefix is wrong.
+std::string_view nearest_setting(std::string_view name) {
+  const size_t most = std::max<size_t>(1, (name.size() - kPrefix.size()) / 3);
+  const auto* nearest = std::min_element(kTable.begin(), kTable.end(), [&](const Row& a, const Row& b) {
+    return distance(name, a.help.name) < distance(name, b.help.name);
+  });
+  return distance(name, nearest->help.name) <= most ? nearest->help.name : std::string_view();
+}
+
 std::vector<UnknownSetting> unknown_settings() {
   std::vector<UnknownSetting> unknown;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const std::string_view name = text.substr(0, text.find('='));
-    if (!name.starts_with("RONDE_") || find_row(name) != nullptr) continue;
+    if (!name.starts_with(kPrefix) || find_row(name) != nullptr) continue;
     if (std::find(kLauncherNames.begin(), kLauncherNames.end(), name) != kLauncherNames.end()) continue;
-    const auto* nearest = std::min_element(kTable.begin(), kTable.end(), [&](const Row& a, const Row& b) {
-      return distance(name, a.help.name) < distance(name, b.help.name);
-    });
-    unknown.push_back({std::string(name), nearest->help.name});
+    unknown.push_back({std::string(name), nearest_setting(name)});
   }
   return unknown;
 }
@@ -328,13 +335,15 @@ SettingsSurvey survey_settings() {
   return survey;
 }
 
+std::string UnknownSetting::describe() const {
+  const std::string hint = nearest.empty() ? "" : fmt::format("; the nearest one is {}", nearest);
+  return fmt::format("{} is not a setting of this version and has no effect{}", name, hint);
+}
+
 void warn_about_unknown_settings() {
   static std::atomic_flag done = ATOMIC_FLAG_INIT;
   if (done.test_and_set()) return;
-  for (const UnknownSetting& unknown : unknown_settings()) {
-    log::warn("{} is not a setting of this version and has no effect; the nearest one is {}", unknown.name,
-              unknown.nearest);
-  }
+  for (const UnknownSetting& unknown : unknown_settings()) log::warn("{}", unknown.describe());
 }
 
 std::optional<std::string> environment_variable(const char* name) {

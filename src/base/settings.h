@@ -64,10 +64,12 @@ struct SettingState {
   bool from_environment = false;
   Status problem;  // as Settings::from_environment returns it
 };
-// A variable with the library's prefix that is no setting, and the setting whose name is nearest.
+// A variable with the library's prefix that is no setting, and the setting whose name it may be a misspelling of: the
+// nearest one, if it is near.
 struct UnknownSetting {
   std::string name;
-  std::string_view nearest;
+  std::string_view nearest;  // empty: none is near
+  [[nodiscard]] std::string describe() const;
 };
 // All that is to be said about the settings in the environment, for tools: not only the first fault.
 struct SettingsSurvey {

@@ -89,6 +89,24 @@ TEST_CASE("a survey of the environment shows all faults and keeps what is right"
   for (const char* name : {"RONDE_ALGO", "RONDE_SPIN", "RONDE_PORT", "RONDE_SOCKET_IFNAMES"}) unsetenv(name);
 }
 
+TEST_CASE("a setting that may have been meant is named, and no other") {
+  const std::pair<const char*, std::string_view> names[] = {{"RONDE_ALGOO", "RONDE_ALGO"},
+                                                            {"RONDE_LOGFILE", "RONDE_LOG_FILE"},
+                                                            {"RONDE_TRNSPRT", "RONDE_TRANSPORT"},
+                                                            {"RONDE_FOO", ""},
+                                                            {"RONDE_", ""},
+                                                            {"RONDE_COLOUR_OF_THE_LOG", ""}};
+  for (const auto& [name, nearest] : names) {
+    INFO(name);
+    setenv(name, "1", 1);
+    const ronde::SettingsSurvey survey = ronde::survey_settings();
+    unsetenv(name);
+    REQUIRE(survey.unknown.size() == 1);
+    CHECK(survey.unknown[0].nearest == nearest);
+    CHECK((survey.unknown[0].describe().find("nearest") == std::string::npos) == nearest.empty());
+  }
+}
+
 TEST_CASE("what must agree between ranks is in one text") {
   Settings a;
   Settings b;

@@ -72,6 +72,7 @@ void every_function(const ronde::Communicator& comm, const ronde::Stream& stream
   comm.reduce(fixed, none, rondeSum, 1);
 
   comm.all_gather(fixed, b, stream);
+  comm.all_gather(std::span(a), std::span(b));
   comm.all_gather(a, stream);
   comm.all_gather_v(a, b, counts, {}, stream);
   comm.broadcast(fixed, b, 0, stream);

@@ -60,6 +60,7 @@ template <class Function>
 void expect_refused(Function&& function, const std::string& text) {
   const Error error = thrown_by(std::forward<Function>(function));
   expect(error.result() == rondeInvalidArgument, "not refused: " + text);
+  expect(std::string(error.what()).rfind("invalid argument: ", 0) == 0, std::string("begins with \"") + error.what());
   expect(std::string(error.what()).find(text) != std::string::npos, std::string("says \"") + error.what() + "\"");
 }
 

@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT / "tools/manual"))
 
 from header import read_header  # noqa: E402
 from manual import inline, read_manual  # noqa: E402
-from text import read_comment  # noqa: E402
+from text import read_comment, sentence_of_errors  # noqa: E402
 
 import roff  # noqa: E402
 
@@ -101,6 +101,17 @@ class Reading(unittest.TestCase):
                                           ("rondeSystemError", "a, b")])
         self.assertEqual(comment.after_errors, "It is gone then.")
         self.assertEqual(comment.parts, ["Sends."])
+
+    def test_errors_without_a_name_become_sentences_between_the_rows(self):
+        results = {"rondeSystemError": "refused", "rondeTimedOut": "too late"}
+        comment = read_comment("Sends.\nErrors: rondeSystemError (no port), and those of all: rondeTimedOut, and those "
+                               "of comm.", results)
+        self.assertEqual(comment.error_groups, [("", [("rondeSystemError", "no port")]),
+                                                ("Also the errors of all:", [("rondeTimedOut", "too late")]),
+                                                ("Also the errors of comm.", [])])
+        comment = read_comment("Asks.\nErrors: those of comm, rondeTimedOut.", results)
+        self.assertEqual(comment.error_groups, [("The errors of comm, and:", [("rondeTimedOut", "too late")])])
+        self.assertEqual(sentence_of_errors("as others", True), "Otherwise as others.")
 
     def test_a_sentence_that_begins_with_a_result_becomes_a_row(self):
         comment = read_comment("Asks. rondeTimedOut, and nothing is freed: too late. rondeMismatch, too: differs. NULL "

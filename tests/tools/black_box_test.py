@@ -122,7 +122,7 @@ class BlackBox(RonderunTest):
         _, error = job.communicate(timeout=20)
         self.assertEqual(job.returncode, 137)
         self.assertRegex(error, r"ronderun: rank 2 \(pid \d+ on .*\) was killed by signal 9 \(Killed\)\n"
-                                r"ronderun: rank 2 of 3: (in|between operations; the last one,) AllReduce \(")  # fmt: skip
+                                r"ronderun: rank 2 \(pid \d+\), rank 2 of 3 in communicator [0-9a-f]{16}: (in|between operations; the last one,) AllReduce \(")  # fmt: skip
 
     def test_a_neighbour_keeps_the_box_of_a_killed_rank(self):
         def variables(rank):
@@ -160,7 +160,7 @@ class BlackBox(RonderunTest):
         self.assertEqual(job.returncode, 124)
         self.assertIn("has not ended within 6 s", error)
         for rank in (1, 2):
-            self.assertRegex(error, rf"ronderun: rank {rank} of 3: in AllReduce .* waits for rank \d\n")
+            self.assertRegex(error, rf"ronderun: rank {rank} \(pid \d+\), rank {rank} of 3 in communicator \w+: in AllReduce .* waits for rank \d\n")
 
     def test_a_program_without_the_library_has_none(self):
         result = self.run_ronderun("-n", "2", "sh", "-c", "exit 3")

@@ -163,10 +163,11 @@ class Settings(DoctorTest):
         self.assertEqual((rows["RONDE_PORT"]["value"], rows["RONDE_PORT"]["source"], rows["RONDE_PORT"]["default"]),
                          ("12abc", "environment", "0"))
         self.assertEqual(sorted(entry["nearest"] for entry in document["unknown"]), ["RONDE_LOG_FILE", "RONDE_SPIN"])
-        checks = self.run_doctor(**wrong)
+        checks = self.run_doctor(**wrong, RONDE_FOO="1")
+        self.assertIn("-> unset RONDE_FOO\n", checks.stdout)
         self.assertEqual(checks.returncode, 1)
         self.assertEqual(checks.stdout.count("\nproblem  setting "), 2)
-        self.assertEqual(checks.stdout.count("\nwarning  setting "), 2)
+        self.assertEqual(checks.stdout.count("\nwarning  setting "), 3)
         self.assertIn("-> set RONDE_ALGO to: auto, ring, two_shot, one_shot, star; or unset RONDE_ALGO (default: auto)",
                       checks.stdout)
 

@@ -24,8 +24,9 @@ std::vector<Finding> check_settings(const SettingsSurvey& survey) {
     if (!state.problem.ok()) findings.push_back(problem_of("setting", state.problem, remedy_for(state)));
   }
   for (const UnknownSetting& unknown : survey.unknown) {
+    const std::string hint = unknown.nearest.empty() ? "" : fmt::format("did you mean {}? Else: ", unknown.nearest);
     findings.push_back({State::warning, "setting", fmt::format("{} is not a setting and has no effect", unknown.name),
-                        fmt::format("did you mean {}? Else: unset {}", unknown.nearest, unknown.name)});
+                        fmt::format("{}unset {}", hint, unknown.name)});
   }
   if (!findings.empty()) return findings;
   const auto given = std::count_if(survey.states.begin(), survey.states.end(),

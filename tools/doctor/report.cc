@@ -35,11 +35,6 @@ std::string number_of(size_t count, const char* what) {
   return fmt::format("{} {}{}", count == 0 ? "no" : std::to_string(count), what, count == 1 ? "" : "s");
 }
 
-std::string unknown_text(const UnknownSetting& unknown) {
-  return fmt::format("{} is not a setting of this version and has no effect; the nearest one is {}", unknown.name,
-                     unknown.nearest);
-}
-
 // The environment may hold bytes that are no UTF-8; they must not cost the whole document.
 std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
@@ -89,7 +84,7 @@ std::string settings_text(const SettingsSurvey& survey) {
     text += fmt::format("    {}\n    Allowed: {}.\n", state.help.help, state.help.allowed);
     if (!state.problem.ok()) text += fmt::format("    problem: {}\n", printable(state.problem.message()));
   }
-  for (const UnknownSetting& unknown : survey.unknown) text += fmt::format("\nwarning: {}\n", unknown_text(unknown));
+  for (const UnknownSetting& unknown : survey.unknown) text += fmt::format("\nwarning: {}\n", unknown.describe());
   return text + fmt::format("\n{}, {}\n", number_of(problems_in(survey), "problem"),
                             number_of(survey.unknown.size(), "warning"));
 }

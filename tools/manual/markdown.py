@@ -47,10 +47,12 @@ class Writer:
                 yield "".join(f"- {self.text(item)}\n" for item in part)
 
     def errors(self, comment):
-        if not comment.errors:
-            return
-        rows = "".join(f"| {self.name(name) if name else ''} | {self.text(when)} |\n" for name, when in comment.errors)
-        yield f"| result | when |\n|---|---|\n{rows}"
+        for sentence, errors in comment.error_groups:
+            if sentence:
+                yield self.text(sentence) + "\n"
+            rows = "".join(f"| {self.name(name)} | {self.text(when)} |\n" for name, when in errors)
+            if rows:
+                yield f"| result | when |\n|---|---|\n{rows}"
         if comment.after_errors:
             yield self.text(comment.after_errors) + "\n"
 
@@ -100,6 +102,7 @@ def index_text(manual):
     yield NOTE
     yield "# Manual of the C API\n"
     yield writer.text(manual.header.opening.split("\n\n")[0]) + "\n"
+    yield "In C++20: [ronde.hpp](../cpp.md).\n"
     rows = "".join(f"| [{page.title}]({page.name}.md) | {writer.text(opening_of(page.comment))} |\n"
                    for page in manual.pages)
     yield f"| page | |\n|---|---|\n{rows}"

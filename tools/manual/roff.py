@@ -38,8 +38,11 @@ def comment_text(comment, parameters=()):
 
 
 def errors_text(comment, parameters=()):
-    for name, when in comment.errors:
-        yield f".TP\n.B {name}\n{styled(when, parameters)}\n" if name else f".PP\n{styled(when, parameters)}\n"
+    for sentence, errors in comment.error_groups:
+        if sentence:
+            yield f".PP\n{styled(sentence, parameters)}\n"
+        for name, when in errors:
+            yield f".TP\n.B {name}\n{styled(when, parameters)}\n"
     if comment.after_errors:
         yield f".PP\n{styled(comment.after_errors, parameters)}\n"
 

@@ -28,6 +28,32 @@ class Comment:
         whole = first[:end_of_statement(first, ".;")].removesuffix(":")
         return whole if len(whole) <= LONG_SUMMARY else whole[:end_of_statement(whole, ":")]
 
+    @property
+    def error_groups(self):
+        """The errors as pairs: a sentence, and the rows behind it. The first may be without one, others without rows."""
+        groups = []
+        for name, when in self.errors:
+            if not name:
+                groups.append((sentence_of_errors(when, bool(groups)), []))
+                continue
+            if not groups:
+                groups.append(("", []))
+            sentence, rows = groups[-1]
+            if sentence.endswith("."):
+                groups[-1] = (sentence[:-1] + ", and:", rows)
+            rows.append((name, when))
+        return groups
+
+
+def sentence_of_errors(text, more):
+    """Of what stands in a list of errors without the name of one; more: there were others before."""
+    if text.startswith("those "):
+        text = "the errors " + text.removeprefix("those ")
+    elif text.startswith("as ") and more:
+        return f"Otherwise {text}."
+    sentence = f"Also {text}" if more else text[:1].upper() + text[1:]
+    return sentence if sentence.endswith(":") else sentence + "."
+
 
 def end_of_statement(text, marks):
     """Where the first of the marks stands that is in no brackets and ends a word."""

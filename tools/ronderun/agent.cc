@@ -199,7 +199,7 @@ void Agent::rank_ended(Rank& rank, int status) {
   if (rank.rank == 0) input_.close();
   Writer writer;
   for (const int number : {rank.rank, static_cast<int>(rank.pid), status}) writer.number(static_cast<int32_t>(number));
-  write_list(writer, status == 0 ? std::vector<std::string>() : read_activities(rank.black_box));
+  write_list(writer, status == 0 ? std::vector<std::string>() : read_activities(rank.rank, rank.black_box));
   channel_.send(make_frame(FrameType::ended, writer.view()));
   rank.black_box.reset();
 }
@@ -208,7 +208,7 @@ void Agent::tell_activities() {
   for (const auto& rank : ranks_) {
     if (!rank->running) continue;
     Writer writer;
-    write_list(writer, read_activities(rank->black_box));
+    write_list(writer, read_activities(rank->rank, rank->black_box));
     channel_.send(make_frame(FrameType::doing, writer.view()));
   }
 }

@@ -26,7 +26,7 @@ Result<Fd> make_black_box(const std::vector<std::string>& environment, int lowes
   return moved;
 }
 
-std::vector<std::string> read_activities(const Fd& black_box) {
+std::vector<std::string> read_activities(int world_rank, const Fd& black_box) {
   const Time now = Clock::now();
   std::vector<std::string> lines;
   const auto recording = read_black_box(black_box.get(), 1, now);
@@ -34,11 +34,13 @@ std::vector<std::string> read_activities(const Fd& black_box) {
   for (const RecordedRank& rank : recording->ranks) {
     if (!rank.in_use || rank.nranks < 2) continue;
     if (lines.size() == kMostActivities) {
-      lines.emplace_back("(it has more communicators)");
+      lines.push_back(fmt::format("rank {} has more communicators", world_rank));
       break;
     }
-    const std::string name = rank.name.empty() ? "" : fmt::format(" of communicator '{}'", rank.name);
-    lines.push_back(fmt::format("rank {} of {}{}: {}", rank.rank, rank.nranks, name, describe_activity(rank, now)));
+    // As ronde-status names it.
+    const std::string name = rank.name.empty() ? "" : fmt::format(" '{}'", rank.name);
+    lines.push_back(fmt::format("rank {} (pid {}), rank {} of {} in communicator {:016x}{}: {}", world_rank,
+                                recording->pid, rank.rank, rank.nranks, rank.job, name, describe_activity(rank, now)));
   }
   return lines;
 }

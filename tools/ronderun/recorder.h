@@ -12,8 +12,8 @@ namespace ronde::launcher {
 // An empty file for the rank with that environment to write, above the numbers that scripts use for themselves.
 Result<Fd> make_black_box(const std::vector<std::string>& environment, int lowest_descriptor);
 
-// What the ranks of that process do, or did when it ended: a line for each of its communicators that is not destroyed, at
-// most a few. Nothing if the program does not use the library.
-std::vector<std::string> read_activities(const Fd& black_box);
+// What the process of that rank of the job does, or did when it ended: a line for each of its communicators that is not
+// destroyed, at most a few. Nothing if the program does not use the library.
+std::vector<std::string> read_activities(int world_rank, const Fd& black_box);
 
 }  // namespace ronde::launcher
