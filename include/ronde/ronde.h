@@ -486,8 +486,9 @@ typedef struct {
   unsigned long long staged_bytes;
 } rondeTraffic_t;
 
-/* Fills at most capacity entries, one for each transport in use, and writes their number. Set size in every entry of
- * the array. Call it between operations. rondeInvalidArgument: NULL, a negative capacity, a size that is not set. */
+/* Writes how many transports are in use, and fills an entry for each of them, at most capacity. Set size in every entry
+ * of the array, which may be NULL where capacity is 0. Call it between operations. rondeInvalidArgument: NULL, a
+ * negative capacity, a size that is not set. */
 RONDE_API rondeResult_t rondeCommGetTraffic(rondeComm_t comm, rondeTraffic_t* traffic, int capacity, int* number);
 
 /* What of memory a communicator takes on this rank. */
@@ -500,9 +501,9 @@ typedef enum {
   /* Bytes of host memory. */
   rondeStatHostMemSegment = 100, /* address space of this rank's segment, from which the ranks of its node read */
   rondeStatHostMemTouched = 101, /* what of the segment is in memory: pages that were used so far */
-  rondeStatHostMemWires =
-      102, /* buffers of the links to other nodes that this rank has now, address space; the kernel's
-                                    buffers of their sockets are not counted */
+  /* Buffers of the links to other nodes that this rank has now, address space; without the kernel's buffers of their
+   * sockets. */
+  rondeStatHostMemWires = 102,
   rondeStatHostMemPacking = 103, /* room in which the buffers of small calls of a group are put together */
   rondeStatHostMemTotal = 104,   /* 101 to 103 together: the most that it takes */
   /* Of the whole process, equal for all of its communicators. */
@@ -540,7 +541,8 @@ RONDE_API rondeResult_t rondeCommMemStats(rondeComm_t comm, rondeCommMemStat_t s
  * Every rank of a communicator that shares memory with this process can read all of it, not only what is passed to
  * operations of that communicator: keep secrets of others than the job elsewhere (SECURITY.md).
  * A forked child shares it with its parent: what one of them writes the other one sees. A core dump shows it.
- * Any thread. rondeInvalidArgument: ptr is NULL, size is 0. rondeSystemError: no memory. */
+ * Any thread. rondeInvalidArgument: ptr is NULL, size is 0. rondeInvalidUsage: a setting, at the first call.
+ * rondeSystemError: no memory. */
 RONDE_API rondeResult_t rondeMemAlloc(void** ptr, size_t size);
 
 /* Frees what rondeMemAlloc has written. No operation that was called may still need it, on this rank; after an error of a
@@ -681,7 +683,9 @@ RONDE_API rondeResult_t rondeLaunchHostFunc(rondeStream_t stream, rondeHostFn_t 
  * calls.
  * All-reduces of one communicator, stream, element type and built-in reduction, of at most 64 KiB each, travel as one
  * message of at most 1 MiB, packed and unpacked by the library: many small tensors then cost little more than one large
- * one. So all ranks must group them alike. A wrong argument inside a group makes rondeGroupEnd return that error, and nothing of
+ * one. So all ranks must group them alike.
+ * Calls of a group may run at once and in any order: what one of them writes no other one may read or write. A wrong
+ * argument inside a group makes rondeGroupEnd return that error, and nothing of
  * the group is started; so does a communicator that is not ready (rondeInvalidUsage). Communicators and streams that the open group names cannot be finalized or destroyed
  * (rondeInvalidUsage).
  * rondeGroupEnd returns the first error of its calls, each of which may be any that the call by itself returns.

@@ -541,13 +541,12 @@ class Communicator : public detail::Owner<rondeComm> {
     return ranks;
   }
   [[nodiscard]] std::vector<rondeTraffic_t> traffic() const {
-    constexpr int kTransports = 16;
+    int number = 0;
+    check(rondeCommGetTraffic(get(), nullptr, 0, &number));
     rondeTraffic_t empty{};
     empty.size = sizeof(empty);
-    std::vector<rondeTraffic_t> entries(kTransports, empty);
-    int number = 0;
-    check(rondeCommGetTraffic(get(), entries.data(), kTransports, &number));
-    entries.resize(static_cast<std::size_t>(number));
+    std::vector<rondeTraffic_t> entries(static_cast<std::size_t>(number), empty);
+    check(rondeCommGetTraffic(get(), entries.data(), number, &number));
     return entries;
   }
   [[nodiscard]] std::uint64_t memory(rondeCommMemStat_t stat = rondeStatHostMemTotal) const {

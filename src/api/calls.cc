@@ -18,8 +18,7 @@ Status start_call(OperationArgs&& args, rondeComm_t comm, rondeStream_t stream) 
     RONDE_TRY(communicator.refusal());
     return process().worker().enqueue(stream->stream, communicator, std::move(args));
   }
-  const Communicator::Queue& queue = communicator.queue();
-  if (queue.issued != queue.ended) RONDE_TRY(process().worker().wait_for(communicator));
+  if (communicator.has_queued()) RONDE_TRY(process().worker().wait_for(communicator));
   return communicator.run(args);
 }
 

@@ -38,8 +38,12 @@ bool is_own_cause(const Status& status) {
          status.code() != rondePeerLost && status.code() != rondeAborted;
 }
 
+// Those that come of another communicator agree through that whether they start, and it must live on.
 void stop_all(const std::vector<Making>& makings) {
-  for (const Making& making : makings) making.stop->set({rondeAborted, "another rank of this group could not start"});
+  for (const Making& making : makings) {
+    if (making.init->parent != nullptr) continue;
+    making.stop->set({rondeAborted, "another rank of this group could not start"});
+  }
 }
 
 Status run_in_threads(std::vector<Making>& makings) {

@@ -20,8 +20,13 @@ Status allocate(void** ptr, size_t size) {
   RONDE_TRY(check_not_forked("rondeMemAlloc"));
   RONDE_TRY(not_null(ptr, "rondeMemAlloc", "ptr"));
   if (size == 0) return {rondeInvalidArgument, "rondeMemAlloc: size is 0"};
-  RONDE_ASSIGN(const Settings settings, Settings::from_environment());
-  RONDE_ASSIGN(*ptr, process().library_memory().allocate(size, settings.mem_limit_bytes));
+  LibraryMemory& memory = process().library_memory();
+  int64_t limit = 0;
+  if (!memory.knows_limit()) {
+    RONDE_ASSIGN(const Settings settings, Settings::from_environment());
+    limit = settings.mem_limit_bytes;
+  }
+  RONDE_ASSIGN(*ptr, memory.allocate(size, limit));
   return {};
 }
 

@@ -89,7 +89,7 @@ rondeResult_t rondeCommGetTraffic(rondeComm_t comm, rondeTraffic_t* traffic, int
       entry.received_header_bytes = found.received.heads;
       entry.staged_bytes = found.sent.staged;
     }
-    *number = filled;
+    *number = static_cast<int>(all.size());
     return {};
   });
 }

@@ -162,7 +162,8 @@ inline uint64_t count_one(std::atomic<uint64_t>& count) { return count.fetch_add
 class OnceFlag {
  public:
   void set() { flag_.store(true, std::memory_order_seq_cst); }
-  [[nodiscard]] bool is_set() const { return flag_.load(std::memory_order_acquire); }
+  // As observe(): usable as the second look before a sleep.
+  [[nodiscard]] bool is_set() const { return flag_.load(std::memory_order_seq_cst); }
 
  private:
   std::atomic<bool> flag_{false};

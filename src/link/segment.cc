@@ -58,7 +58,7 @@ Result<std::byte*> map_memory(size_t bytes, int fd, int protection) {
 SegmentLayout SegmentLayout::for_ranks(int local_ranks) {
   SegmentLayout layout;
   layout.local_ranks = local_ranks;
-  layout.ring = {kLinkSlots, 128 << 10};
+  layout.ring = {kLinkSlots, kLinkSliceBytes};
   layout.pair = pair_geometry(local_ranks);
   layout.one_shot_bytes = 32 << 10;
   layout.piece_bytes = 384 << 10;
@@ -72,8 +72,8 @@ SegmentLayout SegmentLayout::for_ranks(int local_ranks) {
   };
   layout.ring_counters = place(2 * sizeof(SharedCounter), kCacheLine);
   layout.pair_counters = place(2 * ranks * sizeof(SharedCounter), kCacheLine);
-  layout.one_shot = place(2 * layout.one_shot_bytes, kPage);
-  layout.pieces = place(3 * layout.piece_bytes, kPage);
+  layout.one_shot = place(kOneShotSlots * layout.one_shot_bytes, kPage);
+  layout.pieces = place(kPieceSlots * layout.piece_bytes, kPage);
   layout.ring_slots = place(layout.ring.total_bytes(), kPage);
   layout.pair_slots = place(ranks * layout.pair.total_bytes(), kPage);
   layout.total = round_up(end, kPage);
@@ -120,6 +120,11 @@ Result<std::shared_ptr<Segment>> Segment::create(const SegmentLayout& layout, bo
 Result<std::shared_ptr<Segment>> Segment::map(int memfd, const SegmentLayout& layout, const Nonce& token) {
   struct stat info {};
   if (::fstat(memfd, &info) != 0) return system_error("cannot ask the size of a peer's shared memory", errno);
+  // A file that could shrink would end this process by SIGBUS.
+  const int seals = ::fcntl(memfd, F_GET_SEALS);
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) {
+    return Status(rondeSystemError, "a peer's shared memory is no sealed memory");
+  }
   if (static_cast<size_t>(info.st_size) != layout.total) {
     return Status(rondeSystemError, fmt::format("a peer's shared memory has {} bytes where {} were expected",
                                                 info.st_size, layout.total));

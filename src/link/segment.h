@@ -43,11 +43,15 @@ struct SegmentWords {
 
 // Where things lie in a segment: sizes and offsets in bytes.
 struct SegmentLayout {
+  // As many as the schedules that use them need.
+  static constexpr size_t kOneShotSlots = 2;
+  static constexpr size_t kPieceSlots = 3;
+
   int local_ranks = 1;
   SlotGeometry ring;          // one outgoing link to the next rank of the ring
   SlotGeometry pair;          // one outgoing link to each rank of the node; no slots if there are too many ranks
-  size_t one_shot_bytes = 0;  // each of OneShot::kSlots
-  size_t piece_bytes = 0;     // each of TwoShot::kSlots
+  size_t one_shot_bytes = 0;  // each of kOneShotSlots
+  size_t piece_bytes = 0;     // each of kPieceSlots
 
   size_t ring_counters = 0;  // tail of the link to the next rank, head of the link from the previous one
   size_t pair_counters = 0;  // for each rank of the node: tail, head

@@ -31,6 +31,8 @@ static_assert(sizeof(SliceHead) <= kPlaceInLine);
 
 // Slices that every ring link, slots or wire, holds between its ends. Schedules count on it: fewer would deadlock.
 inline constexpr uint32_t kLinkSlots = 4;
+// Payload of a slot, on every transport: links of different ones cut alike.
+inline constexpr size_t kLinkSliceBytes = 128 << 10;
 
 // Where the slots lie. Each has a line for its head, then the payload.
 struct SlotGeometry {

@@ -137,6 +137,8 @@ class Communicator {
     EntryList<&StreamEntry::next_of_communicator> entries;  // of its thread: what it has taken in and not ended
   };
   Queue& queue() { return queue_; }
+  // By the thread that calls its operations: some on streams have not ended.
+  [[nodiscard]] bool has_queued() const { return observe_raised(queue_.issued) != observe_raised(queue_.ended); }
 
  private:
   explicit Communicator(CommunicatorParts parts);

@@ -46,8 +46,11 @@ Status Outcome::told_by(uint32_t rank, std::string_view could_not) const {
 Council::Council(Communicator& communicator, Turn* turn, Purpose purpose, std::shared_ptr<FailureState> stop)
     : communicator_(communicator), turn_(turn), purpose_(purpose), stop_(std::move(stop)) {
   communicator_.gives_up(stop_);
-  stop_->calls([this] { communicator_.abort(); });
-  if (turn_ != nullptr) turn_->await();
+  stop_->calls([this] {
+    communicator_.abort();
+    if (turn_ != nullptr) turn_->look_again();
+  });
+  if (turn_ != nullptr) has_turn_ = turn_->await(stop_->flag());
 }
 
 Council::~Council() {
@@ -63,6 +66,7 @@ void Council::close() {
 }
 
 Status Council::gather(ByteView mine, void* all) {
+  if (!has_turn_) return stop_->first();
   OperationArgs args{mine.data(), all, mine.size(), rondeUint8, rondeSum, Collective::all_gather};
   args.purpose = purpose_;
   return communicator_.run(args);

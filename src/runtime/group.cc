@@ -59,9 +59,22 @@ std::vector<Lane> lanes_of(const std::vector<GroupCall>& calls) {
   return lanes;
 }
 
+// rondeInvalidUsage: driven calls would wait for queued ones in a thread that must not wait.
+Status check_may_drive(const std::vector<GroupCall>& calls, const Worker& worker) {
+  for (const GroupCall& driven : calls) {
+    if (driven.stream != nullptr) continue;
+    const bool queued = std::any_of(calls.begin(), calls.end(), [&](const GroupCall& call) {
+      return call.stream != nullptr && call.communicator == driven.communicator;
+    });
+    if (queued || driven.communicator->has_queued()) RONDE_TRY(worker.check_may_wait());
+  }
+  return {};
+}
+
 }  // namespace
 
 Status run_group(const std::vector<GroupCall>& calls, Worker& worker) {
+  RONDE_TRY(check_may_drive(calls, worker));
   // Call order holds within a communicator: queued calls that come before a driven one go first and are waited for, those
   // that come after it are queued when it has ended.
   std::vector<const Communicator*> driven;

@@ -78,6 +78,8 @@ Result<void*> LibraryMemory::allocate(size_t bytes, int64_t limit) {
   const Status no_room = system_error(fmt::format("cannot allocate {} bytes", bytes), ENOMEM);
   if (bytes > SIZE_MAX / 2) return no_room;
   const size_t whole = round_up(bytes, Arena::kPage);
+  Pieces made;  // before anything is taken: it may find no memory
+  auto piece = made.extract(made.emplace(0, Piece{}).first);
   const std::scoped_lock lock(mutex_);
   make_arena(limit);
   std::byte* begin = take_shared(whole);
@@ -88,7 +90,9 @@ Result<void*> LibraryMemory::allocate(size_t bytes, int64_t limit) {
     begin = static_cast<std::byte*>(ordinary);
     tell_of_ordinary(whole);
   }
-  pieces_[reinterpret_cast<uintptr_t>(begin)] = {whole, shared};
+  piece.key() = reinterpret_cast<uintptr_t>(begin);
+  piece.mapped() = {whole, shared};
+  pieces_.insert(std::move(piece));
   in_use_ += whole;
   if (shared) shared_in_use_ += whole;
   return static_cast<void*>(begin);
@@ -106,8 +110,8 @@ Status LibraryMemory::free(void* begin) {
   }
   if (piece.shared) {
     const size_t offset = arena_->place_of(begin, piece.bytes);
-    arena_->end_use(offset, piece.bytes);
     free_->give_back(offset, piece.bytes);
+    arena_->end_use(offset, piece.bytes);
     shared_in_use_ -= piece.bytes;
   } else {
     ::munmap(begin, piece.bytes);
@@ -126,19 +130,28 @@ LibraryMemory::Pieces::iterator LibraryMemory::around(const void* begin) {
 }
 
 Result<std::shared_ptr<const void>> LibraryMemory::hold(const void* begin, size_t bytes) {
-  const std::scoped_lock lock(mutex_);
-  const auto piece = around(begin);
-  if (piece == pieces_.end()) return std::shared_ptr<const void>();
-  const size_t left = piece->second.bytes - (reinterpret_cast<uintptr_t>(begin) - piece->first);
-  if (bytes > left) {
-    return Status(rondeInvalidArgument,
-                  fmt::format("size is {} bytes: of what rondeMemAlloc gave out there, {} are left", bytes, left));
+  Pieces::iterator piece;
+  {
+    const std::scoped_lock lock(mutex_);
+    piece = around(begin);
+    if (piece == pieces_.end()) return std::shared_ptr<const void>();
+    const size_t left = piece->second.bytes - (reinterpret_cast<uintptr_t>(begin) - piece->first);
+    if (bytes > left) {
+      return Status(rondeInvalidArgument,
+                    fmt::format("size is {} bytes: of what rondeMemAlloc gave out there, {} are left", bytes, left));
+    }
+    ++piece->second.holders;
   }
-  ++piece->second.holders;
+  // Not under the mutex: where there is no memory for it this calls the function at once.
   return std::shared_ptr<const void>(begin, [this, piece](const void*) {
     const std::scoped_lock end(mutex_);
     --piece->second.holders;
   });
+}
+
+bool LibraryMemory::knows_limit() const {
+  const std::scoped_lock lock(mutex_);
+  return tried_;
 }
 
 size_t LibraryMemory::in_use() const {

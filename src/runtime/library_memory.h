@@ -25,6 +25,8 @@ class LibraryMemory {
   // which was logged.
   std::shared_ptr<Arena> arena(int64_t limit);
 
+  // Whether the limit counts no more: only that of the first call of the two around this does.
+  [[nodiscard]] bool knows_limit() const;
   // Zeroes, at a page boundary. rondeSystemError: no memory.
   Result<void*> allocate(size_t bytes, int64_t limit);
   // rondeInvalidArgument: not what allocate() has returned. rondeInvalidUsage: it is held.

@@ -31,6 +31,7 @@ std::string rank_text(uint32_t waits_for) {
 }  // namespace
 
 Progress OperationTask::done() {
+  ended_well_ = true;
   if (args_.spans == nullptr) return Progress::done;
   const auto* packed = static_cast<const std::byte*>(args_.receive);
   for (const Span& span : *args_.spans) {

@@ -36,8 +36,8 @@ class OperationTask : public Task {
         record_(context.agreement->log().begin(args, sequence, digest_, algorithm)) {}
   virtual ~OperationTask() {
     // Before the buffers are the caller's again, which others may still read.
-    if (!status_.ok() && context_.withdrawn != nullptr) withdraw(context_.withdrawn->value, 1);
-    CallLog::end(record_, status_.ok() ? black_box::OperationState::ended : black_box::OperationState::failed);
+    if (!ended_well_ && context_.withdrawn != nullptr) withdraw(context_.withdrawn->value, 1);
+    CallLog::end(record_, ended_well_ ? black_box::OperationState::ended : black_box::OperationState::failed);
     if (others_know_of_wait_) context_.agreement->resumed();
   }
   OperationTask(const OperationTask&) = delete;
@@ -89,6 +89,7 @@ class OperationTask : public Task {
   bool saw_failure_ = false;
   Time lost_since_{};     // when this operation learnt that a rank is lost
   bool gave_up_ = false;  // nothing came after that
+  bool ended_well_ = false;
   Status status_;
   Status last_resort_;  // an error that awaits its verdict
   Time last_resort_since_{};

@@ -26,6 +26,8 @@ constexpr plan::Algorithm kAlgorithm = kUsesSmallSlots<Schedule> ? plan::Algorit
 
 template <typename Schedule>
 std::byte* slot_of(Segment& segment, size_t number) {
+  static_assert(Schedule::kSlots ==
+                (kUsesSmallSlots<Schedule> ? SegmentLayout::kOneShotSlots : SegmentLayout::kPieceSlots));
   return kUsesSmallSlots<Schedule> ? segment.one_shot(number) : segment.piece(number);
 }
 

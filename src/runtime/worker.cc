@@ -96,9 +96,13 @@ Result<std::shared_ptr<Turn>> Turn::take(Worker& worker, Communicator& communica
   return turn;
 }
 
-void Turn::await() {
-  worker_.room_.wait_until([this] { return observe_raised(*phase_) == Phase::reached; });
+bool Turn::await(const OnceFlag& stop) {
+  const auto reached = [this] { return observe_raised(*phase_) == Phase::reached; };
+  worker_.room_.wait_until([&] { return reached() || stop.is_set(); });
+  return reached();
 }
+
+void Turn::look_again() { worker_.room_.tell(); }
 
 void Turn::end() {
   if (std::exchange(ended_, true)) return;

@@ -37,9 +37,11 @@ class Turn {
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
-  // Waits until all that was queued before it has ended: from then on the communicator is the calling thread's. Not on
-  // the worker's thread.
-  void await();
+  // Waits until all that was queued before it has ended: from then on the communicator is the calling thread's. False:
+  // `stop` was set before (who sets it calls look_again() then). Not on the worker's thread.
+  bool await(const OnceFlag& stop);
+  // Any thread.
+  void look_again();
   // Also before its place has come, which then is passed over.
   void end();
 

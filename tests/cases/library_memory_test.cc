@@ -153,7 +153,7 @@ TEST_CASE("registration: any memory, and errors for what is none") {
 }
 
 TEST_CASE("a limit of addresses leaves the program its own, and everything works") {
-  if (testing::kThreadSanitizer || testing::kAddressSanitizer) return;  // they need all addresses
+  if (testing::kSanitizer) testing::skip("sanitizers need all addresses");
   World world = world_of(3, {"shm", false, "shm"});
   world.before = [] {
     const rlimit limit{size_t{1} << 30, size_t{1} << 30};

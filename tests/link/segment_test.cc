@@ -135,6 +135,12 @@ TEST_CASE("a segment of another size or with another token is refused") {
   REQUIRE_FALSE(other_token.ok());
   CHECK(other_token.status().code() == rondeSystemError);
 
+  const Fd unsealed = Fd::make([] { return ::memfd_create("unsealed", MFD_CLOEXEC); });
+  REQUIRE(::ftruncate(unsealed.get(), static_cast<off_t>(layout.total)) == 0);
+  auto could_shrink = Segment::map(unsealed.get(), layout, own->token());
+  REQUIRE_FALSE(could_shrink.ok());
+  CHECK_THAT(could_shrink.status().message(), Catch::Contains("sealed"));
+
   auto no_memory = Segment::map(-1, layout, own->token());
   REQUIRE_FALSE(no_memory.ok());
   CHECK_THAT(no_memory.status().message(), Catch::Contains("errno"));

@@ -1,5 +1,6 @@
 // Places among the queued operations of a communicator.
 #include <catch2/catch.hpp>
+#include <thread>
 
 #include "runtime/stream.h"
 #include "support/world.h"
@@ -23,7 +24,7 @@ TEST_CASE("a turn comes after what was queued before it, and before what is queu
           RONDE_TRY(worker.enqueue(stream, comm, sum_of(before)));
           RONDE_ASSIGN(const std::shared_ptr<Turn> turn, Turn::take(worker, comm));
           RONDE_TRY(worker.enqueue(stream, comm, sum_of(after)));
-          turn->await();
+          if (!turn->await(OnceFlag())) return {rondeInternalError, "the turn has not come"};
           if (before != 2 || after != 100) return {rondeInternalError, "another order"};
           RONDE_TRY(comm.run(sum_of(within)));
           if (stream.query().code() != rondeInProgress) return {rondeInternalError, "the later one did not wait"};
@@ -48,13 +49,33 @@ TEST_CASE("turns that end before their time are passed over, in any order") {
           RONDE_TRY(worker.enqueue(stream, comm, sum_of(value)));
           second.reset();
           first.reset();
-          third->await();
+          if (!third->await(OnceFlag())) return {rondeInternalError, "the turn has not come"};
           third->end();
           third->end();
           RONDE_TRY(stream.synchronize());
           if (value != 4) return {rondeInternalError, "wrong sums"};
           return worker.wait_for(comm);
         })).message() == "");
+}
+
+TEST_CASE("who waits for a turn can be told not to") {
+  World world({.nranks = 1});
+  REQUIRE(first_failure(world.made()).ok());
+  Worker& worker = world.process().worker();
+  auto first = *Turn::take(worker, world[0]);
+  OnceFlag stop;
+  REQUIRE(first->await(stop));
+  auto second = *Turn::take(worker, world[0]);
+  std::thread stops([&] {
+    std::this_thread::sleep_for(Milliseconds(20));
+    stop.set();
+    second->look_again();
+  });
+  CHECK_FALSE(second->await(stop));
+  stops.join();
+  second->end();
+  first->end();
+  CHECK(worker.wait_for(world[0]).ok());
 }
 
 }  // namespace ronde::testing

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/authenticated_stream.h"
+#include "link/slot_ring.h"
 #include "transports/tcp/tcp_dialler.h"
 #include "transports/tcp/tcp_intake.h"
 #include "transports/tcp/tcp_receiver.h"
@@ -13,7 +14,6 @@
 namespace ronde {
 namespace {
 
-constexpr size_t kSliceBytes = 128 << 10;
 constexpr size_t kMostAddresses = 64;
 
 struct TcpFacts {
@@ -173,11 +173,11 @@ class TcpEndpoint final : public Endpoint {
     const std::string peer = fmt::format("rank {} ({})", wish.peer, peer_text(fds.front().get()));
     MadeLink link;
     if (wish.outgoing) {
-      link.send = std::make_unique<SendPort>(wish.peer, kSliceBytes,
-                                             std::make_unique<TcpSender>(std::move(fds), kSliceBytes, peer));
+      link.send = std::make_unique<SendPort>(wish.peer, kLinkSliceBytes,
+                                             std::make_unique<TcpSender>(std::move(fds), kLinkSliceBytes, peer));
     } else {
-      link.receive =
-          std::make_unique<ReceivePort>(wish.peer, std::make_unique<TcpReceiver>(std::move(fds), kSliceBytes, peer));
+      link.receive = std::make_unique<ReceivePort>(
+          wish.peer, std::make_unique<TcpReceiver>(std::move(fds), kLinkSliceBytes, peer));
     }
     return link;
   }

@@ -22,7 +22,8 @@ void TcpDialler::request(int peer, Deadline deadline, const OnceFlag* failed) {
     outcome = started;
     return;
   }
-  queue_.push_back({peer, deadline, failed, &outcome});
+  const auto limit = std::chrono::ceil<Milliseconds>(deadline.time() - Clock::now());
+  queue_.push_back({peer, limit, failed, &outcome});
 }
 
 // With the mutex.
@@ -66,7 +67,8 @@ void TcpDialler::run() {
 
 Result<std::vector<ProvedStream>> TcpDialler::dial(const Request& request) const {
   try {
-    return dial_(request.peer, {.deadline = request.deadline, .stop = request.failed, .stop_too = &stop_});
+    return dial_(request.peer,
+                 {.deadline = Deadline::after(request.limit), .stop = request.failed, .stop_too = &stop_});
   } catch (const std::exception& error) {
     return Status(rondeSystemError, fmt::format("connecting to rank {} failed: {}", request.peer, error.what()));
   }

@@ -34,7 +34,7 @@ class TcpDialler {
   using Outcome = std::optional<Result<std::vector<ProvedStream>>>;
   struct Request {
     int peer;
-    Deadline deadline;
+    Milliseconds limit;  // from the dial on: those before it in the queue may take theirs
     const OnceFlag* failed;
     Outcome* outcome;  // in outcomes_
   };
