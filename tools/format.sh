@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formats the C and C++ files of the project with clang-format, as .clang-format says.
+# Formats the C and C++ files of the project with clang-format, as .clang-format says, and finds lines that are too long.
 #
 #   tools/format.sh [--check] [FILE...]    default: all files; --check changes nothing and fails where it would
 #
@@ -38,5 +38,11 @@ if ! found=$("$formatter" "${mode[@]}" "${files[@]}" 2>&1); then
   # Of each place: file and line. The remedy is the same for all.
   grep -E '^[^ ]+:[0-9]+:[0-9]+: ' <<<"$found" | cut -d: -f1,2 | uniq >&2 || echo "$found" >&2
   echo "format: the lines above are not formatted; run tools/format.sh" >&2
+  exit 1
+fi
+
+# What the formatter leaves as it is: comments, and texts that it cannot break.
+if grep -nE '^.{121,}' /dev/null "${files[@]}" | cut -d: -f1,2 >&2; then
+  echo "format: the lines above have more than 120 columns; break them" >&2
   exit 1
 fi

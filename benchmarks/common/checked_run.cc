@@ -1,6 +1,9 @@
 #include "common/checked_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <stdexcept>
 
 namespace perf {
 namespace {
@@ -115,7 +118,10 @@ void Checker::flip_byte(const Work& work, int i) {
   const int rank = team_.rank(i);
   if (!flip_ || flip_->rank != rank || flip_->bytes != work.shape.bytes) return;
   const std::size_t byte = recv_place(work, rank) * element_bytes(work) + flip_->index;
-  if (byte >= region_bytes(work) + kGuardBytes) return;
+  if (byte >= region_bytes(work) + kGuardBytes) {
+    throw std::runtime_error(
+        fmt::format("{}: a result of {} bytes has no byte {}", kFlipVariable, flip_->bytes, flip_->index));
+  }
   // Far from the right value in every type: more than the units that an average may be off, more than a sign.
   buffers_.recv[static_cast<std::size_t>(i)].data()[byte] ^= std::byte{0x55};
   flip_.reset();

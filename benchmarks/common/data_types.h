@@ -26,7 +26,8 @@ struct TypeInfo {
   std::uint64_t overflow;
 };
 
-// PreMulSum, under the name that nccl-tests gives it. A number of our own: each rank makes the reduction on its communicator.
+// PreMulSum, under the name that nccl-tests gives it. A number of our own: each rank makes the reduction on its
+// communicator.
 inline constexpr auto kMulSum = static_cast<rondeRedOp_t>(rondeMaxRedOp - 1);
 
 struct OpInfo {

@@ -8,8 +8,8 @@
 
 namespace perf {
 
-// A hook for tests of the check itself: "rank:size:index" flips one byte of a result, or of what lies behind it, before it
-// is checked.
+// A hook for tests of the check itself: "rank:size:index" flips one byte of a result, or of what lies behind it, before
+// it is checked.
 inline constexpr const char* kFlipVariable = "RONDE_PERF_FLIP";
 
 struct Flip {

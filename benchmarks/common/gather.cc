@@ -25,10 +25,10 @@ const rondeTraffic_t* find(const std::vector<rondeTraffic_t>& entries, const cha
 
 void write_entry(const rondeTraffic_t& after, const rondeTraffic_t& before, std::uint64_t* words) {
   std::memcpy(words, after.transport, sizeof(after.transport));
-  words[kNameWords] = after.sent_bytes - before.sent_bytes;
-  words[kNameWords + 1] = after.sent_header_bytes - before.sent_header_bytes;
-  words[kNameWords + 2] = after.received_bytes - before.received_bytes;
-  words[kNameWords + 3] = after.received_header_bytes - before.received_header_bytes;
+  words[kNameWords] = after.sentBytes - before.sentBytes;
+  words[kNameWords + 1] = after.sentHeaderBytes - before.sentHeaderBytes;
+  words[kNameWords + 2] = after.receivedBytes - before.receivedBytes;
+  words[kNameWords + 3] = after.receivedHeaderBytes - before.receivedHeaderBytes;
 }
 
 CounterRow read_entry(int rank, const std::uint64_t* words) {

@@ -1,6 +1,7 @@
 #include "common/json_report.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -117,7 +118,10 @@ std::string to_json(const JsonReport& report) {
 
 std::string write_new_file(const std::string& path, const std::string& text, std::string* why) {
   std::string name = path;
-  int file = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  struct stat info {};
+  const bool is_device = stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);  // nothing there is overwritten
+  int file = is_device ? open(name.c_str(), O_WRONLY | O_CLOEXEC)
+                       : open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   for (int number = 0; file < 0 && errno == EEXIST; ++number) {
     name = path + "." + std::to_string(number);
     file = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);

@@ -1,5 +1,6 @@
 // Inputs and expected results as tiles: computed once for one period of places, then copied and compared at memory
-// speed. The period is a prime, so that a piece that lands at a wrong place (chunks are multiples of powers of two) shows.
+// speed. The period is a prime, so that a piece that lands at a wrong place (chunks are multiples of powers of two)
+// shows.
 #pragma once
 
 #include <cstddef>

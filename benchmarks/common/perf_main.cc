@@ -1,4 +1,5 @@
 // The main program of every *_perf: who am I, which ranks do I have, measure, report.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -29,14 +30,28 @@
 namespace perf {
 namespace {
 
+// Why something that was printed is lost; by the thread with rank 0.
+int output_error = 0;
+
 void print(const std::string& text) {
-  std::fputs(text.c_str(), stdout);
-  std::fflush(stdout);
+  if ((std::fputs(text.c_str(), stdout) == EOF || std::fflush(stdout) == EOF) && output_error == 0)
+    output_error = errno;
+}
+
+// Else the library's first files would be taken for the standard ones, and what is printed go into a connection.
+void take_standard_files() {
+  for (int file = 0; file <= 2; ++file) {
+    if (fcntl(file, F_GETFD) < 0) open("/dev/null", O_RDONLY);  // writing fails, as it should
+  }
 }
 
 int fail(const Facts& facts, int exit_code, const std::string& text) {
   std::fprintf(stderr, "%s: %s\n", facts.program, text.c_str());
   return exit_code;
+}
+
+int fail_to_print(const Facts& facts) {
+  return fail(facts, 1, fmt::format("cannot write to the standard output: {}", std::strerror(output_error)));
 }
 
 // What all threads of the process share. Written by the first thread alone, read when all have ended.
@@ -166,7 +181,7 @@ class RankThread {
   // What one of the two buffers of a rank may have, on every host.
   std::size_t agreed_buffer_bytes() {
     // Where the launcher does not tell, all of them may be on this host.
-    const int processes_here = job_.world.local_nranks > 0 ? job_.world.local_nranks : job_.world.nranks;
+    const int processes_here = job_.world.localNranks > 0 ? job_.world.localNranks : job_.world.nranks;
     const auto buffers =
         2 * static_cast<std::size_t>(job_.ranks_per_process()) * static_cast<std::size_t>(processes_here);
     std::vector<double> greatest = {static_cast<double>(greatest_buffer(buffers))};
@@ -270,18 +285,22 @@ int report_end(const Job& job, const JsonReport& json) {
       return fail(job.facts, 1, fmt::format("cannot write {}: {}", job.options.json_file, why));
     }
   }
+  if (output_error != 0) return fail_to_print(job.facts);
   return !failed && job.totals.right() ? 0 : 1;
 }
 
 }  // namespace
 
 int perf_main(Collective&& collective, int argc, const char* const* argv) {
+  take_standard_files();
   const Facts facts = collective.facts();
   const Place place = place_from_launcher();
   const CommandLine line = parse_command_line(facts, argc, argv);
   if (!line.error.empty()) return refuse(place.rank == 0, line.error);
-  if (place.rank == 0) std::fputs(line.help.c_str(), stdout);
-  if (!line.options) return 0;
+  if (!line.options) {
+    if (place.rank == 0) print(line.help);
+    return output_error == 0 ? 0 : fail_to_print(facts);
+  }
   const Options& options = *line.options;
   Job job{collective, facts, options, {}, {}, {}, {}, {}, {}};
   std::string error = read_inputs(&job);

@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <fstream>
 #include <sstream>
+
+#include "common/input_file.h"
 
 namespace perf {
 namespace {
@@ -25,11 +24,9 @@ bool read_line(const std::string& line, Tensor* tensor) {
 }  // namespace
 
 std::optional<std::vector<Tensor>> read_trace(const std::string& path, std::string* why) {
-  std::ifstream file(path);
-  if (!file) {
-    *why = fmt::format("{}: {}", path, std::strerror(errno));
-    return std::nullopt;
-  }
+  const std::optional<std::string> text = read_input_file(path, why);
+  if (!text) return std::nullopt;
+  std::istringstream file(*text);
   std::vector<Tensor> tensors;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {

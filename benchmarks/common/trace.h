@@ -13,8 +13,8 @@ struct Tensor {
   std::size_t elements = 0;
 };
 
-// Reads lines "name elements"; "#" begins a comment. Nothing, with file and line in *why, if a line is something else or
-// there is no tensor.
+// Reads lines "name elements"; "#" begins a comment. Nothing, with file and line in *why, if a line is something else
+// or there is no tensor.
 std::optional<std::vector<Tensor>> read_trace(const std::string& path, std::string* why);
 
 std::size_t total_elements(const std::vector<Tensor>& tensors);

@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <fstream>
 #include <sstream>
+
+#include "common/input_file.h"
 
 namespace perf {
 namespace {
@@ -44,8 +43,10 @@ TrafficMatrix TrafficMatrix::uneven(int nranks) {
 }
 
 std::string TrafficMatrix::read(const std::string& path, TrafficMatrix* matrix) {
-  std::ifstream file(path);
-  if (!file) return fmt::format("{}: {}", path, std::strerror(errno));
+  std::string unreadable;
+  const std::optional<std::string> text = read_input_file(path, &unreadable);
+  if (!text) return unreadable;
+  std::istringstream file(*text);
   TrafficMatrix read;
   int number = 0;
   for (std::string line; std::getline(file, line);) {

@@ -63,8 +63,8 @@ double any_value(const TypeInfo& type, int rank, std::size_t index) {
   return sign_from(noise(index, kSign, rank)) * std::ldexp(whole, scale);
 }
 
-// The greatest k for which k * nranks is exact, for averages over a number of ranks that is no power of two. For float64
-// the sum of two such must be exact too, since the expected quotient is computed in that type.
+// The greatest k for which k * nranks is exact, for averages over a number of ranks that is no power of two. For
+// float64 the sum of two such must be exact too, since the expected quotient is computed in that type.
 std::uint64_t greatest_multiple(const TypeInfo& type, int nranks) {
   const std::uint64_t limit = exact_whole_numbers(type) / (type.type == rondeFloat64 ? 2 : 1);
   return limit / static_cast<std::uint64_t>(nranks);

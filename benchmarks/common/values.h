@@ -7,8 +7,8 @@
 //    that every partial sum is representable. All ranks give one where the type has bits for that, else four do and
 //    the others give 0.
 //  - mulsum: the same after the multiplication, which changes the exponents of floats alone.
-//  - Bitwise and, or: two ranks, other ones from place to place, give random bits, of which half are the same on both, so
-//    that the result is neither all zeros nor all ones; the others give what changes nothing.
+//  - Bitwise and, or: two ranks, other ones from place to place, give random bits, of which half are the same on both,
+//    so that the result is neither all zeros nor all ones; the others give what changes nothing.
 //  - Float products: one rank gives a random significand, one 2, one 1/2, the others 1, all with random signs.
 //  - Minimum, maximum: random finite values of both signs, never 0 (the order of +0 and -0 is not defined).
 //  - Float averages: exact like sums for a power of two of ranks. Otherwise two ranks give multiples of the number of

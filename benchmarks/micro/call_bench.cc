@@ -1,5 +1,5 @@
-// What each operation pays for being watched (micro_call): the digest of the call, which every rank compares with its peers'
-// lines, and its record in the black box. Control messages carry MACs; none is sent while operations move.
+// What each operation pays for being watched (micro_call): the digest of the call, which every rank compares with its
+// peers' lines, and its record in the black box. Control messages carry MACs; none is sent while operations move.
 #include <benchmark/benchmark.h>
 
 #include "bootstrap/frame.h"

@@ -27,8 +27,8 @@ int main(void) {
   const int left = (world.rank + world.nranks - 1) % world.nranks;
   const int right = (world.rank + 1) % world.nranks;
 
-  /* In one group: all ranks send first, which would wait for ever without it. Messages of two ranks are matched by their
-   * order, which counts where left and right are the same rank. */
+  /* In one group: all ranks send first, which would wait for ever without it. Messages of two ranks are matched by
+   * their order, which counts where left and right are the same rank. */
   check(rondeGroupStart());
   check(rondeSend(&cells[1], 1, rondeFloat32, left, comm, NULL));
   check(rondeRecv(&cells[kCells + 1], 1, rondeFloat32, right, comm, NULL));

@@ -38,9 +38,9 @@ int main(void) {
     unsigned long long moved = 0;
     check(rondeCommGetTraffic(comms[i], traffic, kTransports, &transports));
     for (int t = 0; t < transports; ++t) {
-      printf("  %s: %llu bytes sent, %llu received\n", traffic[t].transport, traffic[t].sent_bytes,
-             traffic[t].received_bytes);
-      moved += traffic[t].received_bytes;
+      printf("  %s: %llu bytes sent, %llu received\n", traffic[t].transport, traffic[t].sentBytes,
+             traffic[t].receivedBytes);
+      moved += traffic[t].receivedBytes;
     }
     wrong += rank != i || count != kRanks || moved < sizeof(data[0]);
   }

@@ -5,8 +5,8 @@
  *  1. Names, argument order and numeric values follow nccl.h (2.28), with the prefix "ronde".
  *  2. Every function returns a rondeResult_t unless it says otherwise. Outputs are written only on success.
  *  3. Every rank of a communicator calls the same collectives with the same count, type, reduction and root in the same
- *     order and, where they group all-reduces, in equal groups. What differs is an error on all ranks that says what each of them called; so is a rank that is finalized
- *     or destroyed while others still wait for it.
+ *     order and, where they group all-reduces, in equal groups. What differs is an error on all ranks that says what
+ *     each of them called; so is a rank that is finalized or destroyed while others still wait for it.
  *  4. Threads: different communicators may be used from different threads at the same time. Calls on one communicator
  *     are made by one thread at a time, except rondeCommAbort, rondeCommRevoke, rondeCommGetAsyncError,
  *     rondeCommGetFailedRanks and rondeGetLastError, which any thread may call at any moment before the communicator is
@@ -21,9 +21,10 @@
  *     a new one.
  *  7. Counts are elements, never bytes. Sizes are bytes. Times are as their names say.
  *  8. The library never writes to stdout. Warnings go to stderr, or to RONDE_LOG_FILE, or to a callback.
- *  9. fork: a child of a process that has called the library may live, exit and exec as it likes, and does the parent no
- *     harm: it has none of the library's files and connections. It cannot use the library itself (rondeInvalidUsage):
- *     fork before the first call, or exec. (Children of vfork, posix_spawn or a bare clone must exec.)
+ *  9. fork: a child of a process that has called the library may live, exit and exec as it likes, and does the parent
+ *     no harm: it has none of the library's files and connections. It cannot use the library itself
+ *     (rondeInvalidUsage): fork before the first call, or exec. (Children of vfork, posix_spawn or a bare clone must
+ *     exec.)
  * 10. The first call that needs them raises the process's soft limit of open files to the hard one (65,536 at
  *     most).
  * 11. Errors that are not repeated with each function: rondeInvalidArgument where a handle, or a pointer to what is
@@ -67,8 +68,8 @@ typedef struct rondeComm* rondeComm_t;
 typedef struct rondeStream* rondeStream_t;
 
 /* What the ranks of a communicator must share to find and to trust each other: addresses, a port, a 256-bit secret.
- * Keep it as secret as a password, and overwrite it (explicit_bzero) once rondeCommInitRank has returned and no other rank
- * needs it from here: the library's own copy is in no core dump, but this one is. */
+ * Keep it as secret as a password, and overwrite it (explicit_bzero) once rondeCommInitRank has returned and no other
+ * rank needs it from here: the library's own copy is in no core dump, but this one is. */
 #define RONDE_UNIQUE_ID_BYTES 128
 typedef struct {
   char internal[RONDE_UNIQUE_ID_BYTES];
@@ -239,8 +240,8 @@ typedef struct {
   size_t size; /* sizeof(rondeWorld_t), set by the caller */
   int nranks;
   int rank;
-  int local_rank;   /* number among the processes of this host */
-  int local_nranks; /* processes of this job on this host; 0 if the launcher does not tell */
+  int localRank;   /* number among the processes of this host */
+  int localNranks; /* processes of this job on this host; 0 if the launcher does not tell */
 } rondeWorld_t;
 
 /* Reads from the environment of ronderun, mpirun (Open MPI, MPICH), srun or torchrun who this process is, and obtains
@@ -324,9 +325,9 @@ RONDE_API rondeResult_t rondeCommInitRankConfig(rondeComm_t* comm, int nranks, r
                                                 rondeConfig_t* config);
 
 /* rondeCommInitRankConfig with several ids, ids[0] to ids[nids - 1], as ncclCommInitRankScalable takes them; all
- * ranks give the same ones in the same order. For now all ranks meet at the first one and the others are only looked at:
- * nothing becomes faster by them, and their ports are kept until RONDE_INIT_TIMEOUT. rondeInvalidArgument: nids below 1 or above
- * nranks, an id that is none (the text says which). Otherwise as with one id. */
+ * ranks give the same ones in the same order. For now all ranks meet at the first one and the others are only looked
+ * at: nothing becomes faster by them, and their ports are kept until RONDE_INIT_TIMEOUT. rondeInvalidArgument: nids
+ * below 1 or above nranks, an id that is none (the text says which). Otherwise as with one id. */
 RONDE_API rondeResult_t rondeCommInitRankScalable(rondeComm_t* newcomm, int nranks, int myrank, int nids,
                                                   rondeUniqueId* ids, rondeConfig_t* config);
 
@@ -368,7 +369,7 @@ RONDE_API rondeResult_t rondeCommRevoke(rondeComm_t comm, int flags);
 
 /* Writes the first error that the communicator has met, or rondeSuccess; rondeInProgress while it starts. Never
  * blocks. */
-RONDE_API rondeResult_t rondeCommGetAsyncError(rondeComm_t comm, rondeResult_t* async_error);
+RONDE_API rondeResult_t rondeCommGetAsyncError(rondeComm_t comm, rondeResult_t* asyncError);
 
 /* Writes the ranks whose processes have ended, in rising order, at most capacity of them, and to *number how many there
  * are, as far as this rank has heard. When an operation returns rondePeerLost for a rank that died, that rank is among
@@ -378,10 +379,10 @@ RONDE_API rondeResult_t rondeCommGetFailedRanks(rondeComm_t comm, int* ranks, in
 
 /* Makes a communicator of the ranks that are left, without restarting a process. All of them call it, whatever error
  * the communicator has met before (that is what it is for); ranks that have died or left need not be named. The list
- * names further ranks to go on without, excludeRanksCount of them (NULL if 0), equal on all that call; those do not call.
- * New ranks are numbered in the order of the old ones. The ranks agree on who is left: all make the same communicator,
- * also if more of them die meanwhile, or none does: who dies after that, before the new one is ready, or cannot start it,
- * is an error on all, which may then call again.
+ * names further ranks to go on without, excludeRanksCount of them (NULL if 0), equal on all that call; those do not
+ * call. New ranks are numbered in the order of the old ones. The ranks agree on who is left: all make the same
+ * communicator, also if more of them die meanwhile, or none does: who dies after that, before the new one is ready, or
+ * cannot start it, is an error on all, which may then call again.
  *
  * Waits until the operations on this rank have ended (a non-blocking call, too), then for the other ranks, at most
  * RONDE_INIT_TIMEOUT seconds in all (and half a second for a last word), with a warning each 10 s that names those that
@@ -391,14 +392,15 @@ RONDE_API rondeResult_t rondeCommGetFailedRanks(rondeComm_t comm, int* ranks, in
  * a time; destroying comm before a non-blocking one has ended gives it up.
  *
  * What died in the middle may have ended on some ranks and failed on others: before they go on, the ranks that are left
- * should agree where (an allreduce with rondeMin of the step on the new communicator), and inputs that were reduced in place
- * are lost. examples/recover.c does that. Under ronderun give --keep-going, which else ends the job with the first rank.
- * A rank that is only late or stopped is not known as dead: name it in the list. The text of an error of this call is that
- * of rondeGetLastError(NULL); that of comm stays its first one.
- * Errors: rondeInvalidArgument (a NULL, a rank that is none or one's own, flags), rondeInvalidUsage (comm was finalized,
- * or is being shrunk; the others go on without this rank), rondePeerLost (as above), rondePeerUnreachable (so many have
- * died that ranks which were not named cannot be reached), rondeRemoteError (another rank has given up, or could not start
- * it; the text says which and why), rondeAborted, rondeTimedOut (the text names who did not call), rondeSystemError. */
+ * should agree where (an allreduce with rondeMin of the step on the new communicator), and inputs that were reduced in
+ * place are lost. examples/recover.c does that. Under ronderun give --keep-going, which else ends the job with the
+ * first rank. A rank that is only late or stopped is not known as dead: name it in the list. The text of an error of
+ * this call is that of rondeGetLastError(NULL); that of comm stays its first one.
+ * Errors: rondeInvalidArgument (a NULL, a rank that is none or one's own, flags), rondeInvalidUsage (comm was
+ * finalized, or is being shrunk; the others go on without this rank), rondePeerLost (as above), rondePeerUnreachable
+ * (so many have died that ranks which were not named cannot be reached), rondeRemoteError (another rank has given up,
+ * or could not start it; the text says which and why), rondeAborted, rondeTimedOut (the text names who did not call),
+ * rondeSystemError. */
 #define RONDE_SHRINK_DEFAULT 0
 #define RONDE_SHRINK_ABORT 1
 RONDE_API rondeResult_t rondeCommShrink(rondeComm_t comm, const int* excludeRanksList, int excludeRanksCount,
@@ -475,15 +477,15 @@ RONDE_API rondeResult_t rondeCommDevice(const rondeComm_t comm, int* device);
 
 /* Bytes that this rank has moved since the communicator was made, by transport. */
 typedef struct {
-  size_t size;                          /* sizeof(rondeTraffic_t), set by the caller */
-  char transport[16];                   /* "inproc", "shm", "tcp" */
-  unsigned long long sent_bytes;        /* payload that this rank made readable to others */
-  unsigned long long received_bytes;    /* payload that this rank took from others */
-  unsigned long long sent_header_bytes; /* heads of slices and lines, on top of the payload */
-  unsigned long long received_header_bytes;
-  /* Of sent_bytes: inputs and results that were copied into the library's memory first, so that others could read them or
-   * they could be sent from there. None of rondeMemAlloc in a node, see there. */
-  unsigned long long staged_bytes;
+  size_t size;                        /* sizeof(rondeTraffic_t), set by the caller */
+  char transport[16];                 /* "inproc", "shm", "tcp" */
+  unsigned long long sentBytes;       /* payload that this rank made readable to others */
+  unsigned long long receivedBytes;   /* payload that this rank took from others */
+  unsigned long long sentHeaderBytes; /* heads of slices and lines, on top of the payload */
+  unsigned long long receivedHeaderBytes;
+  /* Of sentBytes: inputs and results that were copied into the library's memory first, so that others could read them
+   * or they could be sent from there. None of rondeMemAlloc in a node, see there. */
+  unsigned long long stagedBytes;
 } rondeTraffic_t;
 
 /* Writes how many transports are in use, and fills an entry for each of them, at most capacity. Set size in every entry
@@ -525,35 +527,37 @@ RONDE_API rondeResult_t rondeCommMemStats(rondeComm_t comm, rondeCommMemStat_t s
 
 /* Allocates size bytes, zeroes at a page boundary (4096 bytes), for any use. Pages take memory when
  * they are first touched; an mlockall(MCL_FUTURE) does not lock them (mlock does), and
- * for one with MCL_CURRENT see RONDE_MEM_LIMIT. What ranks of other processes of the node need of such memory they read where it lies: operations
- * of more than 32 KiB (messages: each of more than that) copy nothing of it into the library's memory. In these cases they
- * do all the same:
+ * for one with MCL_CURRENT see RONDE_MEM_LIMIT. What ranks of other processes of the node need of such memory they read
+ * where it lies: operations of more than 32 KiB (messages: each of more than that) copy nothing of it into the
+ * library's memory. In these cases they do all the same:
  *  - RONDE_ALGO=one_shot; all-to-all in place; a reduction of rondeRedOpCreatePreMulSum in windows (the product is what
- *    others read); rondeReduceScatterV with blocks that do not follow each other; small all-reduces of a group that travel as one;
+ *    others read); rondeReduceScatterV with blocks that do not follow each other; small all-reduces of a group that
+ *    travel as one;
  *  - one of the ranks cannot read that of another one: RONDE_MEM_LIMIT=0, ulimit -v, or no shared memory between them.
- * It is one buffer as any other one otherwise, may be mixed with others in one operation, by each rank as it likes, and makes
- * no difference to any result. What the library combines on the way (partial sums of a ring or a chain) lies in its own
- * memory where no buffer of the rank has a place for it.
+ * It is one buffer as any other one otherwise, may be mixed with others in one operation, by each rank as it likes, and
+ * makes no difference to any result. What the library combines on the way (partial sums of a ring or a chain) lies in
+ * its own memory where no buffer of the rank has a place for it.
  *
- * It belongs to the process, not to a communicator: made before or after any of them, freed when no call needs it any more.
- * A process has RONDE_MEM_LIMIT of it (the memory of the machine if that is less; an eighth of ulimit -v), beyond that, and
- * where the system refuses shared memory, it is ordinary memory, with one warning: rondeStatProcessLibraryMemShared tells.
- * Every rank of a communicator that shares memory with this process can read all of it, not only what is passed to
- * operations of that communicator: keep secrets of others than the job elsewhere (SECURITY.md).
- * A forked child shares it with its parent: what one of them writes the other one sees. A core dump shows it.
- * Any thread. rondeInvalidArgument: ptr is NULL, size is 0. rondeInvalidUsage: a setting, at the first call.
+ * It belongs to the process, not to a communicator: made before or after any of them, freed when no call needs it any
+ * more. A process has RONDE_MEM_LIMIT of it (the memory of the machine if that is less; an eighth of ulimit -v), beyond
+ * that, and where the system refuses shared memory, it is ordinary memory, with one warning:
+ * rondeStatProcessLibraryMemShared tells. Every rank of a communicator that shares memory with this process can read
+ * all of it, not only what is passed to operations of that communicator: keep secrets of others than the job elsewhere
+ * (SECURITY.md). A forked child shares it with its parent: what one of them writes the other one sees. A core dump
+ * shows it. Any thread. rondeInvalidArgument: ptr is NULL, size is 0. rondeInvalidUsage: a setting, at the first call.
  * rondeSystemError: no memory. */
 RONDE_API rondeResult_t rondeMemAlloc(void** ptr, size_t size);
 
-/* Frees what rondeMemAlloc has written. No operation that was called may still need it, on this rank; after an error of a
- * communicator it may be freed as soon as the call has returned. NULL is allowed and does nothing. Any thread.
- * rondeInvalidArgument: not such a pointer, or freed already. rondeInvalidUsage: it is registered, or in a window; or this
- * is a forked child. */
+/* Frees what rondeMemAlloc has written. No operation that was called may still need it, on this rank; after an error of
+ * a communicator it may be freed as soon as the call has returned. NULL is allowed and does nothing. Any thread.
+ * rondeInvalidArgument: not such a pointer, or freed already. rondeInvalidUsage: it is registered, or in a window; or
+ * this is a forked child. */
 RONDE_API rondeResult_t rondeMemFree(void* ptr);
 
-/* Registers a buffer for use in operations of comm, and writes a handle. As in NCCL a hint: results do not depend on it. Memory
- * of rondeMemAlloc needs none, and cannot be freed while it is registered; any other memory is accepted without effect, until
- * there is a transport that has one. Overlapping registrations are allowed. Goes with comm, if it is not deregistered before.
+/* Registers a buffer for use in operations of comm, and writes a handle. As in NCCL a hint: results do not depend on
+ * it. Memory of rondeMemAlloc needs none, and cannot be freed while it is registered; any other memory is accepted
+ * without effect, until there is a transport that has one. Overlapping registrations are allowed. Goes with comm, if it
+ * is not deregistered before.
  * rondeInvalidArgument: NULL, size is 0, or it goes beyond the end of what rondeMemAlloc gave. */
 RONDE_API rondeResult_t rondeCommRegister(const rondeComm_t comm, void* buff, size_t size, void** handle);
 
@@ -566,27 +570,28 @@ typedef struct rondeWindow* rondeWindow_t;
 #define RONDE_WIN_DEFAULT 0x00
 #define RONDE_WIN_COLL_SYMMETRIC 0x01 /* accepted, and without meaning here */
 
-/* Makes a window of the buffers that all ranks of comm give, size bytes each; which lie in memory of rondeMemAlloc where others
- * are to read them, and cannot be freed while the window lives. All ranks call it, at the same place among their operations, as
- * a collective with stream NULL ("CommWindowRegister"); no group may be open. The window goes with comm, if it is not
- * deregistered before.
+/* Makes a window of the buffers that all ranks of comm give, size bytes each; which lie in memory of rondeMemAlloc
+ * where others are to read them, and cannot be freed while the window lives. All ranks call it, at the same place among
+ * their operations, as a collective with stream NULL ("CommWindowRegister"); no group may be open. The window goes with
+ * comm, if it is not deregistered before.
  * Errors: rondeInvalidArgument (NULL, size is 0, flags; on all ranks: different sizes,
  * or one that goes beyond the end of what rondeMemAlloc gave), rondeInvalidUsage (a group is open),
  * and those of collectives. */
 RONDE_API rondeResult_t rondeCommWindowRegister(rondeComm_t comm, void* buff, size_t size, rondeWindow_t* win,
                                                 int winFlags);
 
-/* Frees the window on this rank; pointers into it are invalid from now on. Does not wait for others: the buffer may be written
- * and freed when the program knows that no rank reads it any more (a barrier). NULL is allowed and does nothing.
+/* Frees the window on this rank; pointers into it are invalid from now on. Does not wait for others: the buffer may be
+ * written and freed when the program knows that no rank reads it any more (a barrier). NULL is allowed and does
+ * nothing.
  * rondeInvalidArgument: no window of comm. */
 RONDE_API rondeResult_t rondeCommWindowDeregister(rondeComm_t comm, rondeWindow_t win);
 
-/* Writes where byte offset of rank peer's buffer lies for this process, for reading: size - offset bytes from there on. NULL,
- * with success, if it cannot be read here: that rank is on another host, or its buffer is ordinary memory. (As
- * ncclGetPeerDevicePointer of NCCL 2.29, for host memory.) The own rank: its own buffer. Writing there ends the program. When
- * what is there may be read is the program's to settle, by operations: what a rank has written before a barrier the others see
- * after it. When the peer's process has ended its bytes stay as they were.
- * Any thread. rondeInvalidArgument: NULL, no such rank, offset is not below size. */
+/* Writes where byte offset of rank peer's buffer lies for this process, for reading: size - offset bytes from there on.
+ * NULL, with success, if it cannot be read here: that rank is on another host, or its buffer is ordinary memory. (As
+ * ncclGetPeerDevicePointer of NCCL 2.29, for host memory.) The own rank: its own buffer. Writing there ends the
+ * program. When what is there may be read is the program's to settle, by operations: what a rank has written before a
+ * barrier the others see after it. When the peer's process has ended its bytes stay as they were. Any thread.
+ * rondeInvalidArgument: NULL, no such rank, offset is not below size. */
 RONDE_API rondeResult_t rondeGetPeerPointer(rondeWindow_t window, size_t offset, int peer, const void** outPtr);
 
 /* ---- Streams ---------------------------------------------------------------------------------------------------- */
@@ -605,8 +610,8 @@ RONDE_API rondeResult_t rondeStreamCreate(rondeStream_t* stream);
  * was not returned yet, once. rondeInvalidUsage: the caller is a host function (rondeLaunchHostFunc). */
 RONDE_API rondeResult_t rondeStreamSynchronize(rondeStream_t stream);
 
-/* Tells whether something is left to do on the stream; never blocks. Any other result than these two is an error as from
- * rondeStreamSynchronize. rondeSuccess: nothing is left. rondeInProgress: something is. */
+/* Tells whether something is left to do on the stream; never blocks. Any other result than these two is an error as
+ * from rondeStreamSynchronize. rondeSuccess: nothing is left. rondeInProgress: something is. */
 RONDE_API rondeResult_t rondeStreamQuery(rondeStream_t stream);
 
 /* Synchronizes and frees the stream; no other thread may use it any more. NULL is allowed and does nothing.
@@ -686,10 +691,10 @@ RONDE_API rondeResult_t rondeLaunchHostFunc(rondeStream_t stream, rondeHostFn_t 
  * one. So all ranks must group them alike.
  * Calls of a group may run at once and in any order: what one of them writes no other one may read or write. A wrong
  * argument inside a group makes rondeGroupEnd return that error, and nothing of
- * the group is started; so does a communicator that is not ready (rondeInvalidUsage). Communicators and streams that the open group names cannot be finalized or destroyed
- * (rondeInvalidUsage).
- * rondeGroupEnd returns the first error of its calls, each of which may be any that the call by itself returns.
- * rondeInvalidUsage, too: this thread has no open group. */
+ * the group is started; so does a communicator that is not ready (rondeInvalidUsage). Communicators and streams that
+ * the open group names cannot be finalized or destroyed (rondeInvalidUsage). rondeGroupEnd returns the first error of
+ * its calls, each of which may be any that the call by itself returns. rondeInvalidUsage, too: this thread has no open
+ * group. */
 RONDE_API rondeResult_t rondeGroupStart(void);
 RONDE_API rondeResult_t rondeGroupEnd(void);
 
@@ -700,18 +705,19 @@ RONDE_API rondeResult_t rondeGroupEnd(void);
 /* Rules for all of them; n is the number of ranks, elements are of type datatype.
  *
  * Buffers may have any alignment. In place is said with each function; any other overlap of the two buffers is refused
- * (rondeInvalidArgument) and nothing is written. A rank without elements may pass NULL. Zero elements are a right call that
- * all ranks must make. Any count is allowed, also above 2^31.
- * Errors: rondeInvalidArgument (comm, stream, datatype, op, root, a buffer that is NULL, buffers that overlap, more elements
- * than memory can hold: this call has no effect, convention 6), rondeInvalidUsage (finalized), rondeInProgress (not ready
- * yet), and those that concern all ranks: rondeMismatch, rondeRemoteError, rondePeerLost, rondePeerUnreachable, rondeAborted,
- * rondeTimedOut, rondeRevoked. After one of these the content of recvbuff is undefined; nothing outside of it was touched.
- * A rank whose part in a collective with a root had ended before the error learns it from its next call.
+ * (rondeInvalidArgument) and nothing is written. A rank without elements may pass NULL. Zero elements are a right call
+ * that all ranks must make. Any count is allowed, also above 2^31.
+ * Errors: rondeInvalidArgument (comm, stream, datatype, op, root, a buffer that is NULL, buffers that overlap, more
+ * elements than memory can hold: this call has no effect, convention 6), rondeInvalidUsage (finalized), rondeInProgress
+ * (not ready yet), and those that concern all ranks: rondeMismatch, rondeRemoteError, rondePeerLost,
+ * rondePeerUnreachable, rondeAborted, rondeTimedOut, rondeRevoked. After one of these the content of recvbuff is
+ * undefined; nothing outside of it was touched. A rank whose part in a collective with a root had ended before the
+ * error learns it from its next call.
  *
- * The functions that end in V take blocks of different sizes: counts and displs are arrays of n elements, in rank order, that
- * are read before the call returns; displs[r] is where the block of rank r begins, in elements; displs NULL: one block behind
- * the other. Blocks of a receive buffer must not overlap; what lies
- * between them is not written. */
+ * The functions that end in V take blocks of different sizes: counts and displs are arrays of n elements, in rank
+ * order, that are read before the call returns; displs[r] is where the block of rank r begins, in elements; displs
+ * NULL: one block behind the other. Blocks of a receive buffer must not overlap; what lies between them is not written.
+ * */
 
 /* Reduces count elements over all ranks and leaves the same result on every rank. In place: sendbuff == recvbuff. */
 RONDE_API rondeResult_t rondeAllReduce(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype,
@@ -753,35 +759,37 @@ RONDE_API rondeResult_t rondeBcast(void* buff, size_t count, rondeDataType_t dat
 RONDE_API rondeResult_t rondeReduce(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype,
                                     rondeRedOp_t op, int root, rondeComm_t comm, rondeStream_t stream);
 
-/* Block s of rank r's recvbuff becomes block r of rank s's sendbuff; blocks of count elements, n of them in each buffer.
+/* Block s of rank r's recvbuff becomes block r of rank s's sendbuff; blocks of count elements, n of them in each
+ * buffer.
  * In place: sendbuff == recvbuff. */
 RONDE_API rondeResult_t rondeAlltoAll(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype,
                                       rondeComm_t comm, rondeStream_t stream);
 /* rondeAlltoAll with blocks of different sizes.
- * sendcounts[s] elements at sdispls[s] go to rank s, recvcounts[s] elements from rank s come to rdispls[s]. What a rank sends
- * to another one must be what that one expects from it: else rondeMismatch, on all ranks, with both sizes. Not in place. */
+ * sendcounts[s] elements at sdispls[s] go to rank s, recvcounts[s] elements from rank s come to rdispls[s]. What a rank
+ * sends to another one must be what that one expects from it: else rondeMismatch, on all ranks, with both sizes. Not in
+ * place. */
 RONDE_API rondeResult_t rondeAlltoAllV(const void* sendbuff, const size_t* sendcounts, const size_t* sdispls,
                                        void* recvbuff, const size_t* recvcounts, const size_t* rdispls,
                                        rondeDataType_t datatype, rondeComm_t comm, rondeStream_t stream);
 
-/* Collects count elements of each rank in root's recvbuff, in rank order: n * count; recvbuff of other ranks is not looked
- * at. In place on root: sendbuff == recvbuff + root * count elements. */
+/* Collects count elements of each rank in root's recvbuff, in rank order: n * count; recvbuff of other ranks is not
+ * looked at. In place on root: sendbuff == recvbuff + root * count elements. */
 RONDE_API rondeResult_t rondeGather(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype,
                                     int root, rondeComm_t comm, rondeStream_t stream);
 /* rondeGather with blocks of different sizes.
- * recvcounts and displs are looked at on root only; recvcounts[r] must be rank r's sendcount: else rondeMismatch, on all
- * ranks. In place on root: sendbuff == recvbuff + displs[root] elements. */
+ * recvcounts and displs are looked at on root only; recvcounts[r] must be rank r's sendcount: else rondeMismatch, on
+ * all ranks. In place on root: sendbuff == recvbuff + displs[root] elements. */
 RONDE_API rondeResult_t rondeGatherV(const void* sendbuff, size_t sendcount, void* recvbuff, const size_t* recvcounts,
                                      const size_t* displs, rondeDataType_t datatype, int root, rondeComm_t comm,
                                      rondeStream_t stream);
 
-/* Rank r gets block r of root's sendbuff, which has n blocks of count elements; sendbuff of other ranks is not looked at.
- * In place on root: recvbuff == sendbuff + root * count elements. */
+/* Rank r gets block r of root's sendbuff, which has n blocks of count elements; sendbuff of other ranks is not looked
+ * at. In place on root: recvbuff == sendbuff + root * count elements. */
 RONDE_API rondeResult_t rondeScatter(const void* sendbuff, void* recvbuff, size_t count, rondeDataType_t datatype,
                                      int root, rondeComm_t comm, rondeStream_t stream);
 /* rondeScatter with blocks of different sizes.
- * sendcounts and displs are looked at on root only; sendcounts[r] must be rank r's recvcount: else rondeMismatch, on all
- * ranks. In place on root: recvbuff == sendbuff + displs[root] elements. */
+ * sendcounts and displs are looked at on root only; sendcounts[r] must be rank r's recvcount: else rondeMismatch, on
+ * all ranks. In place on root: recvbuff == sendbuff + displs[root] elements. */
 RONDE_API rondeResult_t rondeScatterV(const void* sendbuff, const size_t* sendcounts, const size_t* displs,
                                       void* recvbuff, size_t recvcount, rondeDataType_t datatype, int root,
                                       rondeComm_t comm, rondeStream_t stream);
@@ -801,22 +809,24 @@ typedef enum {
   rondeMaxScalarResidence = INT_MAX
 } rondeScalarResidence_t;
 
-/* Makes a reduction for this communicator: the sum of the inputs, each multiplied before by the scalar of the rank that gives
- * it, an element of datatype. Ranks may have different scalars; each makes its own. For operations on that datatype only.
- * Integers are multiplied modulo 2^bits, 8- and 16-bit floats in float32; where other ranks read the product it is rounded to
- * datatype first (with RONDE_REPRODUCIBLE=1 everywhere).
+/* Makes a reduction for this communicator: the sum of the inputs, each multiplied before by the scalar of the rank that
+ * gives it, an element of datatype. Ranks may have different scalars; each makes its own. For operations on that
+ * datatype only. Integers are multiplied modulo 2^bits, 8- and 16-bit floats in float32; where other ranks read the
+ * product it is rounded to datatype first (with RONDE_REPRODUCIBLE=1 everywhere).
  * Errors: rondeInvalidArgument (NULL, no such type or residence, a scalar in device memory). */
 RONDE_API rondeResult_t rondeRedOpCreatePreMulSum(rondeRedOp_t* op, const void* scalar, rondeDataType_t datatype,
                                                   rondeScalarResidence_t residence, rondeComm_t comm);
 
-/* Makes a reduction by a function of the program, see rondeReduceFunction_t; user is passed to it. commutative 0: inputs are
- * combined in the order of ranks, which is slower between nodes (reduce and reduce-scatter: at most 256 ranks there). All ranks
- * must make the same reduction, of which the library compares no more than `commutative`. For operations on any datatype.
+/* Makes a reduction by a function of the program, see rondeReduceFunction_t; user is passed to it. commutative 0:
+ * inputs are combined in the order of ranks, which is slower between nodes (reduce and reduce-scatter: at most 256
+ * ranks there). All ranks must make the same reduction, of which the library compares no more than `commutative`. For
+ * operations on any datatype.
  * Errors: rondeInvalidArgument (NULL). */
 RONDE_API rondeResult_t rondeRedOpCreate(rondeRedOp_t* op, rondeReduceFunction_t function, int commutative, void* user,
                                          rondeComm_t comm);
 
-/* Forgets a reduction that was made on comm; operations that were called before may still use it. Goes with comm otherwise.
+/* Forgets a reduction that was made on comm; operations that were called before may still use it. Goes with comm
+ * otherwise.
  * Errors: rondeInvalidArgument (it was not made on comm, or is gone). */
 RONDE_API rondeResult_t rondeRedOpDestroy(rondeRedOp_t op, rondeComm_t comm);
 
@@ -824,12 +834,12 @@ RONDE_API rondeResult_t rondeRedOpDestroy(rondeRedOp_t op, rondeComm_t comm);
 
 /* What two ranks tell each other, without the rest. */
 
-/* Sends count elements to rank peer, which must receive as many bytes with a call of its own; messages between two ranks are
- * matched by their order. A send has ended when its message has arrived, whatever its size; so two ranks that both send first
- * wait for each other for ever (a warning says so after 10 s): put calls that depend on each other into one group. In a group
- * all sends and receives of a communicator progress together, in any pattern, behind its collectives; they must name the same
- * stream. A message to oneself needs its counterpart in the same group.
- * A buffer that is received into must not overlap another one of the group.
+/* Sends count elements to rank peer, which must receive as many bytes with a call of its own; messages between two
+ * ranks are matched by their order. A send has ended when its message has arrived, whatever its size; so two ranks that
+ * both send first wait for each other for ever (a warning says so after 10 s): put calls that depend on each other into
+ * one group. In a group all sends and receives of a communicator progress together, in any pattern, behind its
+ * collectives; they must name the same stream. A message to oneself needs its counterpart in the same group. A buffer
+ * that is received into must not overlap another one of the group.
  * Errors: those of collectives; rondeMismatch on all ranks, with both sizes, if what is sent is not what is expected;
  * rondeInvalidUsage: a message to oneself without its counterpart, several streams. */
 RONDE_API rondeResult_t rondeSend(const void* sendbuff, size_t count, rondeDataType_t datatype, int peer,

@@ -1,4 +1,5 @@
-// What an operation that has been checked becomes: a call of the open group, an entry of a stream, or a run in this thread.
+// What an operation that has been checked becomes: a call of the open group, an entry of a stream, or a run in this
+// thread.
 #pragma once
 
 #include "api/handles.h"
@@ -9,8 +10,8 @@ namespace ronde::api {
 // comm is ready, stream a stream or NULL. What a group or a stream keeps is taken out of args.
 Status start_call(OperationArgs&& args, rondeComm_t comm, rondeStream_t stream);
 
-// The communicator is ready. One that is not yet: rondeInProgress, and in an open group rondeInvalidUsage, as a group cannot
-// be without one of its calls.
+// The communicator is ready. One that is not yet: rondeInProgress, and in an open group rondeInvalidUsage, as a group
+// cannot be without one of its calls.
 Status check_callable(rondeComm_t comm, const char* function);
 
 // A group fails with the first of its calls that does. (rondeInProgress: a rank is made in the background.)

@@ -8,6 +8,7 @@
 #include <map>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace ronde::api {
 
@@ -144,9 +145,9 @@ Status end_group() {
   OpenGroup& group = group_of_thread();
   if (!group.open()) return {rondeInvalidUsage, "rondeGroupEnd: no group was started in this thread"};
   if (--group.depth > 0) return {};
-  const OpenGroup ended = std::exchange(group, OpenGroup());
+  OpenGroup ended = std::exchange(group, OpenGroup());
   RONDE_TRY(ended.first_error);
-  RONDE_ASSIGN(std::vector<GroupCall> calls, with_messages_together(ended.calls));
+  RONDE_ASSIGN(std::vector<GroupCall> calls, with_messages_together(std::move(ended.calls)));
   RONDE_TRY(check_streams(calls));
   calls = with_small_ones_fused(std::move(calls));
   RONDE_TRY(make_together(ended.inits));

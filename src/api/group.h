@@ -28,13 +28,14 @@ struct OpenGroup {
 
 OpenGroup& group_of_thread();
 
-// rondeInvalidUsage if the open group of this thread holds calls on the communicator or stream, which must live until then.
+// rondeInvalidUsage if the open group of this thread holds calls on the communicator or stream, which must live until
+// then.
 Status check_not_in_group(const Communicator& communicator, const char* function);
 Status check_not_in_group(const Stream& stream, const char* function);
 
 // Makes all of them, each in a thread of its own, since every one waits for the others (a single one in this thread),
-// and writes the targets. An error, the first cause: none is written, and all have ended. One that fails stops the others,
-// which it may not have met yet.
+// and writes the targets. An error, the first cause: none is written, and all have ended. One that fails stops the
+// others, which it may not have met yet.
 Status make_together(const std::vector<GroupInit>& inits);
 
 }  // namespace ronde::api

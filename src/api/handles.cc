@@ -14,7 +14,8 @@ namespace {
 
 thread_local std::string thread_last_error;
 
-// A forked child has neither the threads nor the right to say goodbye for its parent: there the object is left as it is.
+// A forked child has neither the threads nor the right to say goodbye for its parent: there the object is left as it
+// is.
 struct ProcessHolder {
   Process* process;
   ~ProcessHolder() {

@@ -102,8 +102,8 @@ rondeResult_t guarded(Body body) noexcept {
   }
 }
 
-// The same error with the function's name before its text, if it is one of this call alone whose text does not begin with
-// a function's name.
+// The same error with the function's name before its text, if it is one of this call alone whose text does not begin
+// with a function's name.
 Status with_name(const char* function, const Status& status);
 inline Status said_by(const char* function, Status status) {
   return status.ok() ? std::move(status) : with_name(function, status);
@@ -115,7 +115,8 @@ Status null_argument(const char* function, const char* argument);
 inline Status not_null(const void* pointer, const char* function, const char* argument) {
   return pointer != nullptr ? Status() : null_argument(function, argument);
 }
-// Whether a handle is what it says it is: also of one that was destroyed, and of small numbers, which CUDA has as streams.
+// Whether a handle is what it says it is: also of one that was destroyed, and of small numbers, which CUDA has as
+// streams.
 template <typename Object>
 bool is_object(const Object* handle) {
   const auto address = reinterpret_cast<uintptr_t>(handle);

@@ -37,8 +37,8 @@ Status get_world(rondeWorld_t* world, rondeUniqueId* id) {
                ronde::world_from_environment(process().loop(), ronde::api::rendezvous_options(settings)));
   world->nranks = found.world.nranks;
   world->rank = found.world.rank;
-  world->local_rank = found.world.local_rank;
-  world->local_nranks = found.world.local_nranks;
+  world->localRank = found.world.local_rank;
+  world->localNranks = found.world.local_nranks;
   found.id.pack_into(*id);
   return {};
 }

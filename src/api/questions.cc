@@ -13,12 +13,12 @@ using ronde::api::check_ready;
 using ronde::api::guarded;
 using ronde::api::not_null;
 
-rondeResult_t rondeCommGetAsyncError(rondeComm_t comm, rondeResult_t* async_error) {
+rondeResult_t rondeCommGetAsyncError(rondeComm_t comm, rondeResult_t* asyncError) {
   return guarded([&]() -> Status {
     RONDE_TRY(check_comm(comm, "rondeCommGetAsyncError"));
-    RONDE_TRY(not_null(async_error, "rondeCommGetAsyncError", "async_error"));
+    RONDE_TRY(not_null(asyncError, "rondeCommGetAsyncError", "asyncError"));
     const Status ready = comm->ready();
-    *async_error = ready.ok() ? comm->communicator->first_error().code() : ready.code();
+    *asyncError = ready.ok() ? comm->communicator->first_error().code() : ready.code();
     return {};
   });
 }
@@ -83,11 +83,11 @@ rondeResult_t rondeCommGetTraffic(rondeComm_t comm, rondeTraffic_t* traffic, int
       const ronde::TransportTraffic& found = all[static_cast<size_t>(i)];
       std::memset(entry.transport, 0, sizeof entry.transport);
       found.transport.copy(entry.transport, sizeof entry.transport - 1);
-      entry.sent_bytes = found.sent.payload;
-      entry.received_bytes = found.received.payload;
-      entry.sent_header_bytes = found.sent.heads;
-      entry.received_header_bytes = found.received.heads;
-      entry.staged_bytes = found.sent.staged;
+      entry.sentBytes = found.sent.payload;
+      entry.receivedBytes = found.received.payload;
+      entry.sentHeaderBytes = found.sent.heads;
+      entry.receivedHeaderBytes = found.received.heads;
+      entry.stagedBytes = found.sent.staged;
     }
     *number = static_cast<int>(all.size());
     return {};

@@ -23,7 +23,8 @@ struct ProvedStream {
 
 struct DialOptions {
   Deadline deadline = Deadline::never();
-  // A refused connection is tried again every 100 ms (the other side may not listen yet), else it is final for that address.
+  // A refused connection is tried again every 100 ms (the other side may not listen yet), else it is final for that
+  // address.
   bool retry_refused = false;
   // Once one of them is set the dialling ends within 50 ms, with rondeTimedOut.
   const OnceFlag* stop = nullptr;
@@ -35,14 +36,15 @@ struct DialOptions {
 // Tries the addresses in turn (each starts 250 ms after the one before, all go on together; the first that proves wins)
 // until one stands or the deadline passes.
 // A connection that is closed before the proof is tried again for about 3 s: a full acceptor does that.
-// rondePeerUnreachable when every address has failed (one that does not answer at all does so after 9 s), rondeTimedOut at
-// the deadline. The error lists each address with its reason. `whom` names the other side in it: "rank 3", "the root".
+// rondePeerUnreachable when every address has failed (one that does not answer at all does so after 9 s), rondeTimedOut
+// at the deadline. The error lists each address with its reason. `whom` names the other side in it: "rank 3", "the
+// root".
 Result<ProvedStream> dial(const std::vector<SocketAddress>& addresses, const Secret& secret, const Claim& claim,
                           std::string_view whom, const DialOptions& options);
 
 // Takes in connections on a listener. Not blocking: the owner polls poll_fd() and calls advance().
-// Bounds: at most 64 unproved connections at a time (the oldest gives way, once it is 100 ms old; further ones wait in the
-// listener's queue), each for at most 5 s; one log line a second.
+// Bounds: at most 64 unproved connections at a time (the oldest gives way, once it is 100 ms old; further ones wait in
+// the listener's queue), each for at most 5 s; one log line a second.
 class Acceptor {
  public:
   Acceptor(Fd listener, const Secret& secret, uint64_t job);

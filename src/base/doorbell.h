@@ -1,8 +1,8 @@
 // The doorbell of one rank of one communicator: what it sleeps on, and how others wake it.
 //
 // A rank that has nothing to do announces in its sleep word whom it waits for and sleeps on one epoll descriptor, in
-// which its eventfd and the sockets of its wire links are. Peers hold a Ringer: they publish, then ring; ringing costs a
-// load unless somebody sleeps.
+// which its eventfd and the sockets of its wire links are. Peers hold a Ringer: they publish, then ring; ringing costs
+// a load unless somebody sleeps.
 #pragma once
 
 #include <memory>
@@ -37,8 +37,8 @@ class Doorbell {
   }
   void withdraw() { withdraw_sleep(*word_); }
 
-  // Sleeps until somebody rings, a socket is ready, or the timeout (milliseconds) passes; false for the last. Signals end
-  // a sleep early, as news.
+  // Sleeps until somebody rings, a socket is ready, or the timeout (milliseconds) passes; false for the last. Signals
+  // end a sleep early, as news.
   bool sleep(int timeout_ms);
   // Forgets the news that an outer poll has seen.
   void drain() { sleep(0); }

@@ -1,5 +1,5 @@
-// One thread with an epoll that serves descriptors and timers: the service thread of a process. An object, not a static;
-// tests make several. The thread starts with the first source and ends with the object.
+// One thread with an epoll that serves descriptors and timers: the service thread of a process. An object, not a
+// static; tests make several. The thread starts with the first source and ends with the object.
 #pragma once
 
 #include <functional>
@@ -10,15 +10,15 @@
 
 namespace ronde {
 
-// Something that the loop serves. Methods are called on the loop's thread only, one at a time over all sources, and must
-// not block.
+// Something that the loop serves. Methods are called on the loop's thread only, one at a time over all sources, and
+// must not block.
 class EventSource {
  public:
   virtual ~EventSource() = default;
   // A descriptor to watch for input (an epoll descriptor when there are several). Constant for the life of the source.
   [[nodiscard]] virtual int descriptor() const = 0;
-  // Called when the descriptor is readable, when the deadline has passed, and after poke(). Returns false when the source
-  // has ended: the loop then lets go of it.
+  // Called when the descriptor is readable, when the deadline has passed, and after poke(). Returns false when the
+  // source has ended: the loop then lets go of it.
   virtual bool advance(Time now) = 0;
   [[nodiscard]] virtual Deadline next_deadline() const = 0;
 };

@@ -12,11 +12,12 @@ namespace ronde {
 class Fd {
  public:
   Fd() = default;
-  // Owns what somebody else has made, for programs and tests: forked children inherit it. The library itself uses make().
+  // Owns what somebody else has made, for programs and tests: forked children inherit it. The library itself uses
+  // make().
   explicit Fd(int fd) : fd_(fd) {}
 
-  // Owns what the call returns (a descriptor, or -1 with errno): a forked child never has it, whenever the fork comes. The
-  // call runs in a Section of fork_guard.h.
+  // Owns what the call returns (a descriptor, or -1 with errno): a forked child never has it, whenever the fork comes.
+  // The call runs in a Section of fork_guard.h.
   template <typename Call>
   [[nodiscard]] static Fd make(Call call) {
     const fork_guard::Section section;

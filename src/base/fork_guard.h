@@ -1,5 +1,5 @@
-// What a fork means for the library: the child closes every descriptor of the library at once, so that no connection stays
-// half alive in it, and knows that it is a child. Not the owner of descriptors: that is Fd (fd.h).
+// What a fork means for the library: the child closes every descriptor of the library at once, so that no connection
+// stays half alive in it, and knows that it is a child. Not the owner of descriptors: that is Fd (fd.h).
 //
 // State of the process, like the table of descriptors that it describes; a handler of pthread_atfork takes no argument.
 #pragma once
@@ -8,8 +8,9 @@
 
 namespace ronde::fork_guard {
 
-// From now on a fork waits for open sections, and the child closes what is registered. False: out of memory. To be called
-// once, by the owner of the Process object, not at load: programs that link only parts of the library fork as they like.
+// From now on a fork waits for open sections, and the child closes what is registered. False: out of memory. To be
+// called once, by the owner of the Process object, not at load: programs that link only parts of the library fork as
+// they like.
 [[nodiscard]] bool watch();
 
 // 1 until watch(), and after it; one more in each forked child. What remembers another number belongs to an ancestor.

@@ -10,8 +10,8 @@
 
 namespace ronde {
 
-// Names the running kernel; empty if the system does not tell. Equal on two ranks is a hint that they share a host, never
-// a proof that they can share memory.
+// Names the running kernel; empty if the system does not tell. Equal on two ranks is a hint that they share a host,
+// never a proof that they can share memory.
 [[nodiscard]] std::string boot_id();
 
 // From /proc/PID/stat, as far as it is needed.

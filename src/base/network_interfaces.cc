@@ -58,8 +58,8 @@ bool is_virtual_bridge(std::string_view name) {
 
 Result<std::vector<Candidate>> interface_addresses() {
   ifaddrs* raw = nullptr;
-  // The one descriptor that is not made by Fd::make is the C library's here: close-on-exec, closed before it returns, and
-  // no peer's business.
+  // The one descriptor that is not made by Fd::make is the C library's here: close-on-exec, closed before it returns,
+  // and no peer's business.
   if (getifaddrs(&raw) != 0) return system_error("cannot list the network interfaces", errno);
   const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> list(raw, &freeifaddrs);
 

@@ -1,12 +1,12 @@
-// Mutual proof on a connection: both sides show that they know the secret, by HMAC-SHA-256 over version, job, role, both
-// ranks and both nonces. Two state machines without sockets or clocks.
+// Mutual proof on a connection: both sides show that they know the secret, by HMAC-SHA-256 over version, job, role,
+// both ranks and both nonces. Two state machines without sockets or clocks.
 //
 //   client -> server   Hello  {magic, version, job, role, client rank, server rank, client nonce}      fixed size
 //   server -> client   Answer {magic, version, server nonce, MAC over "server", hello and nonce}       fixed size
 //   client -> server   Proof  {MAC over "client", hello and server nonce}                              fixed size
 //
-// On sockets the server then says with one byte, kAdmitted, that it has taken the connection in: until then it may still
-// drop it, and the client would not know.
+// On sockets the server then says with one byte, kAdmitted, that it has taken the connection in: until then it may
+// still drop it, and the client would not know.
 //
 // Nothing is allocated by what a stranger sends. A replayed hello meets a fresh nonce.
 #pragma once

@@ -10,8 +10,8 @@
 
 namespace ronde {
 
-// Copies share one page of memory of its own, which is wiped before it goes. Nothing here may put the bytes anywhere else,
-// and who takes them out of it wipes what he took (Wipe).
+// Copies share one page of memory of its own, which is wiped before it goes. Nothing here may put the bytes anywhere
+// else, and who takes them out of it wipes what he took (Wipe).
 class Secret {
  public:
   static constexpr size_t kBytes = 32;

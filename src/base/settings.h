@@ -1,5 +1,5 @@
-// All settings of the library, from one table: name, kind, default, what is allowed, help. The only place that reads the
-// environment. Parsed once for each communicator and passed on as const.
+// All settings of the library, from one table: name, kind, default, what is allowed, help. The only place that reads
+// the environment. Parsed once for each communicator and passed on as const.
 #pragma once
 
 #include <chrono>

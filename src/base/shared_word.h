@@ -1,11 +1,11 @@
 // Words that one thread or process writes and others read, and every memory order that goes with them. Nothing else in
 // the library names an order on shared words.
 //
-// The protocol has two parts. Data: the writer writes plain data, then publish(); a reader that observe()s the new value
-// sees the data (release / acquire). Sleep: whoever has nothing to do announces that it will sleep, then looks once more
-// (look_again); whoever publishes asks afterwards whether somebody sleeps. Both sides store one word and then load the
-// other one's, so both pairs must be sequentially consistent: else each could miss the other and the wake-up is lost.
-// No fences in either: GCC's thread sanitizer does not see them.
+// The protocol has two parts. Data: the writer writes plain data, then publish(); a reader that observe()s the new
+// value sees the data (release / acquire). Sleep: whoever has nothing to do announces that it will sleep, then looks
+// once more (look_again); whoever publishes asks afterwards whether somebody sleeps. Both sides store one word and then
+// load the other one's, so both pairs must be sequentially consistent: else each could miss the other and the wake-up
+// is lost. No fences in either: GCC's thread sanitizer does not see them.
 #pragma once
 
 #include <atomic>
@@ -50,7 +50,8 @@ inline void publish(std::atomic<uint32_t>& word, uint32_t value) {
   return word.load(std::memory_order_seq_cst);
 }
 
-// Before plain data that others may read changes: who reads any of the changes, and then asks held_until_now(), learns it.
+// Before plain data that others may read changes: who reads any of the changes, and then asks held_until_now(), learns
+// it.
 inline void withdraw(std::atomic<uint32_t>& word, uint32_t value) {
   word.store(value, std::memory_order_seq_cst);
 #ifndef __SANITIZE_THREAD__
@@ -58,8 +59,8 @@ inline void withdraw(std::atomic<uint32_t>& word, uint32_t value) {
 #endif
 }
 
-// Was the word still `value` when everything that the calling thread has read so far was read? What somebody writes after
-// another value of the word cannot have been among it then.
+// Was the word still `value` when everything that the calling thread has read so far was read? What somebody writes
+// after another value of the word cannot have been among it then.
 [[nodiscard]] inline bool held_until_now(const std::atomic<uint32_t>& word, uint32_t value) {
 #ifndef __SANITIZE_THREAD__  // which does not know fences, and runs where loads keep their order anyway
   std::atomic_thread_fence(std::memory_order_acquire);

@@ -62,18 +62,19 @@ Result<Listener> listen_tcp(const std::optional<SocketAddress>& address, uint16_
 // log line; fails if none is left, or if a port that was asked for (not 0) is taken on any of them.
 Result<std::vector<Listener>> listen_tcp_on(const std::vector<SocketAddress>& addresses, uint16_t port);
 
-// Starts to connect; the result becomes writable when the connection stands or failed (ask connect_error). Where it fails
-// at once errno says why, too.
+// Starts to connect; the result becomes writable when the connection stands or failed (ask connect_error). Where it
+// fails at once errno says why, too.
 Result<Fd> start_connect(const SocketAddress& address);
-// 0, or the errno with which connecting ended. A socket that was connected to itself (a port of the ephemeral range where
-// nobody listens) counts as ECONNREFUSED.
+// 0, or the errno with which connecting ended. A socket that was connected to itself (a port of the ephemeral range
+// where nobody listens) counts as ECONNREFUSED.
 int connect_error(int fd);
 
-// Settings of every TCP connection of the library: no delay, and keepalive as by set_silent_limit of kDefaultSilentTimeout.
+// Settings of every TCP connection of the library: no delay, and keepalive as by set_silent_limit of
+// kDefaultSilentTimeout.
 void configure_tcp(int fd);
-// An idle connection ends once its other host has been silent for about a fifth more than this, never less than this: the
-// kernel asks after one fifth, and again after each further one. 1 s to some minutes: what is on its way ends a connection
-// after a quarter of an hour, whatever is set here.
+// An idle connection ends once its other host has been silent for about a fifth more than this, never less than this:
+// the kernel asks after one fifth, and again after each further one. 1 s to some minutes: what is on its way ends a
+// connection after a quarter of an hour, whatever is set here.
 void set_silent_limit(int fd, std::chrono::seconds limit);
 
 // What has become of what was sent on a TCP connection.
@@ -98,9 +99,9 @@ std::string peer_text(int fd);
 
 // Interfaces of this host that can lead to other ranks, best first: the one with the default route, then other up and
 // real ones; loopback only if there is nothing else. Link-local addresses never. Ports are 0.
-// selection: RONDE_SOCKET_IFNAME ("eth0,ib0"; "^docker0,lo" excludes; "=eth0" exact names, else prefixes; empty: automatic).
-// family: 0 any, AF_INET, AF_INET6. rondeInvalidUsage when a selection leaves nothing, with the names that there are, or
-// when ^ or = stands before a further name. rondeSystemError when no interface is up at all.
+// selection: RONDE_SOCKET_IFNAME ("eth0,ib0"; "^docker0,lo" excludes; "=eth0" exact names, else prefixes; empty:
+// automatic). family: 0 any, AF_INET, AF_INET6. rondeInvalidUsage when a selection leaves nothing, with the names that
+// there are, or when ^ or = stands before a further name. rondeSystemError when no interface is up at all.
 Result<std::vector<SocketAddress>> local_addresses(std::string_view selection, int family);
 // The same with the names of the interfaces.
 struct InterfaceAddress {
@@ -109,8 +110,8 @@ struct InterfaceAddress {
 };
 Result<std::vector<InterfaceAddress>> local_interfaces(std::string_view selection, int family);
 
-// Addresses of a host's name or of a numeric address, without link-local ones; ports 0. rondeInvalidUsage with the reason;
-// errors do not say what the name was for.
+// Addresses of a host's name or of a numeric address, without link-local ones; ports 0. rondeInvalidUsage with the
+// reason; errors do not say what the name was for.
 Result<std::vector<SocketAddress>> resolve_host(const std::string& host, int family);
 
 // True if the address is one of this host's own, loopback included.

@@ -5,8 +5,8 @@
 
 namespace ronde {
 
-// A few hexadecimal digits: equal in all builds of the same sources, whatever compiled them, and else different. Two builds
-// of one version may differ, between releases above all, and then not understand each other.
+// A few hexadecimal digits: equal in all builds of the same sources, whatever compiled them, and else different. Two
+// builds of one version may differ, between releases above all, and then not understand each other.
 [[nodiscard]] std::string_view source_digest();
 
 }  // namespace ronde

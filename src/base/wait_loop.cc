@@ -10,8 +10,8 @@ namespace ronde {
 namespace {
 
 constexpr int kSleepCapMs = 100;
-// A sleep that ended by its cap just when somebody published: how long the ring may still be on its way, from a thread that
-// a busy machine does not let run.
+// A sleep that ended by its cap just when somebody published: how long the ring may still be on its way, from a thread
+// that a busy machine does not let run.
 constexpr int kRingInFlightMs = 500;
 // Of a thread that has nothing to drive.
 constexpr WaitPolicy kIdlePolicy{200, 100};
@@ -155,7 +155,14 @@ Pass sleep_once(std::span<Waiter> waiters, Interruption* interruption, Stall& st
   return pass;
 }
 
-void drive(std::span<Waiter> waiters, Interruption* interruption, bool until_one_ends) {
+}  // namespace
+
+std::atomic<uint64_t>& lost_wakeups() {
+  static std::atomic<uint64_t> count{0};
+  return count;
+}
+
+void run_until_one_ends(std::span<Waiter> waiters, Interruption* interruption) {
   std::vector<pollfd> fds;
   Patience patience(calmest(waiters));
   Stall stall;
@@ -168,15 +175,8 @@ void drive(std::span<Waiter> waiters, Interruption* interruption, bool until_one
       patience.reset();
       stall.reset();
     }
-    if (!pass.open || (until_one_ends && (pass.ended || is_pending(interruption)))) return;
+    if (!pass.open || pass.ended || is_pending(interruption)) return;
   }
-}
-
-}  // namespace
-
-std::atomic<uint64_t>& lost_wakeups() {
-  static std::atomic<uint64_t> count{0};
-  return count;
 }
 
 void run_to_end(Waiter waiter) {
@@ -212,10 +212,6 @@ void run_to_end(Waiter waiter) {
     }
   }
 }
-
-void run_all_to_end(std::span<Waiter> waiters) { drive(waiters, nullptr, false); }
-
-void run_until_one_ends(std::span<Waiter> waiters, Interruption* interruption) { drive(waiters, interruption, true); }
 
 void sleep_until(Interruption& interruption) {
   // What comes at once costs who hands it in no system call then.

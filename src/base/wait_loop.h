@@ -61,9 +61,6 @@ std::atomic<uint64_t>& lost_wakeups();
 // Drives one task to its end, in the calling thread.
 void run_to_end(Waiter waiter);
 
-// Drives several until all are done.
-void run_all_to_end(std::span<Waiter> waiters);
-
 // Drives those that are not done until at least one of them is, or the interruption (null: there is none) is pending;
 // each is advanced at least once.
 void run_until_one_ends(std::span<Waiter> waiters, Interruption* interruption);

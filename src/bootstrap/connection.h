@@ -1,5 +1,5 @@
-// A proved connection that carries framed messages, without blocking, and knows when the other host has fallen silent. Used
-// by root, members and the control plane alike; one thread at a time.
+// A proved connection that carries framed messages, without blocking, and knows when the other host has fallen silent.
+// Used by root, members and the control plane alike; one thread at a time.
 #pragma once
 
 #include <deque>
@@ -33,8 +33,8 @@ class Connection {
   // 3" or the like: rondePeerLost "ended without saying goodbye", rondePeerUnreachable "is silent: ...".
   [[nodiscard]] std::optional<Status> receive(std::vector<Bytes>& messages);
 
-  // Whether what was sent arrives; to be called by the time of next_check(). An error, to be put behind "rank 3" too: the
-  // other host has been silent for too long.
+  // Whether what was sent arrives; to be called by the time of next_check(). An error, to be put behind "rank 3" too:
+  // the other host has been silent for too long.
   [[nodiscard]] std::optional<Status> check(Time now);
   [[nodiscard]] Deadline next_check() const { return Deadline::at(check_at_); }
 

@@ -104,6 +104,11 @@ Result<UniqueId> fetched_id(const RendezvousOptions& options, const Launcher& la
 // One host: rank 0 makes the id and hands it to the others.
 Result<UniqueId> handed_out_id(EventLoop& loop, const RendezvousOptions& options, const Launcher& launcher,
                                uint64_t call) {
+  if (launcher.job.empty())
+    return Status(
+        rondeInvalidUsage,
+        "MASTER_PORT is not set: it is what ranks that are started by hand know their job by; set MASTER_ADDR "
+        "and MASTER_PORT, equal in all of its processes");
   if (launcher.world.rank != 0) return fetched_id(options, launcher, call);
   RONDE_ASSIGN(const UniqueId id, start_root(loop, options));
   RONDE_TRY(hand_out_id(loop, launcher.job, call, id, launcher.world.nranks - 1, options.init_timeout));

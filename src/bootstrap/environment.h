@@ -21,8 +21,8 @@ struct WorldAndId {
   World world;
   UniqueId id;
 };
-// `call`: how many calls the processes of this job have made before (0, 1, ...), equal in all of them: it keeps their ids
-// apart.
+// `call`: how many calls the processes of this job have made before (0, 1, ...), equal in all of them: it keeps their
+// ids apart.
 Result<WorldAndId> world_from_environment(EventLoop& loop, const RendezvousOptions& options, uint64_t call);
 
 // The same; counts the calls of this process itself.

@@ -1,5 +1,5 @@
-// How messages travel on a proved connection: length, bytes, MAC. The MAC covers direction, a counter of the messages and
-// all bytes, under the key of this connection: a message that was altered, left out, repeated or sent back fails.
+// How messages travel on a proved connection: length, bytes, MAC. The MAC covers direction, a counter of the messages
+// and all bytes, under the key of this connection: a message that was altered, left out, repeated or sent back fails.
 //
 //   length u32 | bytes | HMAC-SHA-256 over {direction u8, counter u64, length u32, SHA-256 of the bytes}
 //

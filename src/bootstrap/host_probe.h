@@ -1,5 +1,5 @@
-// Asks whether the host at the other end of a connection is there, apart from that connection, whose repetitions become rarer
-// with each that is lost: by attempts to connect, which any answer ends, a refusal too. One thread.
+// Asks whether the host at the other end of a connection is there, apart from that connection, whose repetitions become
+// rarer with each that is lost: by attempts to connect, which any answer ends, a refusal too. One thread.
 #pragma once
 
 #include "base/socket.h"
@@ -10,7 +10,8 @@ class HostProbe {
  public:
   explicit HostProbe(const SocketAddress& address) : address_(address) {}
 
-  // To be called about each second: true if the attempt of the last call was answered; begins the next one. Never blocks.
+  // To be called about each second: true if the attempt of the last call was answered; begins the next one. Never
+  // blocks.
   bool answered();
 
  private:

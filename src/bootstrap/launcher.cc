@@ -58,8 +58,8 @@ Result<Launcher> from_torchrun() {
   const std::string port = text_of("MASTER_PORT");
   std::string job = fmt::format("torchrun {} {} {} {}", text_of("TORCHELASTIC_RUN_ID"),
                                 text_of("TORCHELASTIC_RESTART_COUNT"), text_of("MASTER_ADDR"), port);
-  // Without torchrun and without a port it is the script that started all processes.
-  if (port.empty()) job = fmt::format("{} {}", job, process_name(getppid()));
+  // By hand, and nothing tells this job from others.
+  if (port.empty() && !is_set("TORCHELASTIC_RUN_ID")) job.clear();
   const bool several = world.local_nranks != 0 && world.local_nranks < world.nranks;
   return Launcher{"torchrun", world, several, job};
 }

@@ -1,5 +1,5 @@
-// A member of a rendezvous on a real socket: feeds MemberMachine, in the caller's thread while it exchanges, on the event
-// loop once it watches.
+// A member of a rendezvous on a real socket: feeds MemberMachine, in the caller's thread while it exchanges, on the
+// event loop once it watches.
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -25,8 +25,8 @@ constexpr Milliseconds kStopPoll{50};  // how often it is asked whether to stop
 constexpr uint32_t kSocketKey = 0;
 constexpr uint32_t kWakeKey = 1;
 
-// Connection and machine under one mutex, and an epoll descriptor that any thread can wait on: the one in exchange(), or
-// the event loop's.
+// Connection and machine under one mutex, and an epoll descriptor that any thread can wait on: the one in exchange(),
+// or the event loop's.
 class MemberSource final : public EventSource {
  public:
   MemberSource(Connection connection, MemberMachine machine, Fd epoll, Fd wakeup, const RendezvousOptions& options)

@@ -1,5 +1,5 @@
-// A member of a rendezvous as a state machine: joins, exchanges, learns of failures. Without sockets and clocks; member.h
-// feeds it. One thread at a time.
+// A member of a rendezvous as a state machine: joins, exchanges, learns of failures. Without sockets and clocks;
+// member.h feeds it. One thread at a time.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ namespace ronde {
 
 class MemberMachine {
  public:
-  // meeting_point: its address, for messages. missing_warning: how often missing ranks are named. root_holder: in whose process
-  // it is, if that is known before it says so itself.
+  // meeting_point: its address, for messages. missing_warning: how often missing ranks are named. root_holder: in whose
+  // process it is, if that is known before it says so itself.
   MemberMachine(JoinMessage join, std::string meeting_point, Milliseconds missing_warning,
                 std::string root_holder = "");
 

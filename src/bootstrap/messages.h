@@ -1,7 +1,8 @@
 // What members and root say to each other, and its bytes.
 //
 //   member -> root   Join, Give (its part of an exchange), Ask (who is missing?), Report, Leave
-//   root -> member   Welcome, Refused, Table (the parts of all), Missing (the answer to Ask), Failure, Closing (the root's
+//   root -> member   Welcome, Refused, Table (the parts of all), Missing (the answer to Ask), Failure, Closing (the
+//   root's
 //                    process may end from now on)
 #pragma once
 

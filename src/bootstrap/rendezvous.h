@@ -1,6 +1,6 @@
-// How the ranks of one communicator meet: an all-gather of small messages with a deadline, and the news that one of them
-// has failed meanwhile. What a communicator needs of the outside world at start-up goes through this contract; once it has
-// started the control plane takes over.
+// How the ranks of one communicator meet: an all-gather of small messages with a deadline, and the news that one of
+// them has failed meanwhile. What a communicator needs of the outside world at start-up goes through this contract;
+// once it has started the control plane takes over.
 #pragma once
 
 #include <functional>
@@ -24,20 +24,21 @@ class Rendezvous {
   virtual ~Rendezvous() = default;  // without leave() before: the others see this rank as lost
 
   // All ranks call this in the same order. Returns what every rank handed in, in rank order. Blocks until all have
-  // called, at most to the deadline: rondeTimedOut with the ranks that are missing and `what` they were to bring. Logs a
-  // warning that names them each 10 s. Fails on all ranks if one of them is lost or reports. `mine` has at most 64 KiB.
+  // called, at most to the deadline: rondeTimedOut with the ranks that are missing and `what` they were to bring. Logs
+  // a warning that names them each 10 s. Fails on all ranks if one of them is lost or reports. `mine` has at most 64
+  // KiB.
   virtual Result<std::vector<Bytes>> exchange(std::string_view what, ByteView mine, Deadline deadline) = 0;
 
-  // From now on `failed` is called, once, with the first failure of another rank, also if that came before: rondePeerLost
-  // ("rank 3 ..."), or what another rank reported. On any thread, also from within the calls of this or another rank: it
-  // must not block, nor call the rendezvous, except leave(). A later one takes its place.
+  // From now on `failed` is called, once, with the first failure of another rank, also if that came before:
+  // rondePeerLost ("rank 3 ..."), or what another rank reported. On any thread, also from within the calls of this or
+  // another rank: it must not block, nor call the rendezvous, except leave(). A later one takes its place.
   virtual void watch(std::function<void(Status)> failed) = 0;
 
   // Tells the other ranks that this one has failed, and why; at most one time has effect. Does not block.
   virtual void report(const Status& why) = 0;
 
-  // Says goodbye. That it ends is no failure from now on, unless others still wait for it in an exchange. Does not block, is
-  // safe to call twice; what watch() was given is not called after it has returned.
+  // Says goodbye. That it ends is no failure from now on, unless others still wait for it in an exchange. Does not
+  // block, is safe to call twice; what watch() was given is not called after it has returned.
   virtual void leave() = 0;
 
   // All ranks live in this process.
@@ -53,8 +54,8 @@ struct RendezvousOptions {
   std::chrono::seconds silent_timeout = kDefaultSilentTimeout;  // RONDE_SILENT_TIMEOUT
   Milliseconds init_timeout{300'000};
   Milliseconds missing_warning{10'000};  // how often missing ranks are named
-  // Once it is set, join() and exchange() end within 1 s, and the others are told that this rank has aborted. Null: never.
-  // Outlives the rendezvous.
+  // Once it is set, join() and exchange() end within 1 s, and the others are told that this rank has aborted. Null:
+  // never. Outlives the rendezvous.
   const OnceFlag* stop = nullptr;
   // Then: why, for the others; null, or rondeAborted: it was aborted.
   std::function<Status()> why_stopped;
@@ -64,8 +65,8 @@ struct RendezvousOptions {
 // port 0: any.
 Result<std::vector<Listener>> listen_for_ranks(const RendezvousOptions& options, uint16_t port);
 
-// Makes an id and the root behind it: a listener and a state machine on `loop`. The root lives until every rank has left
-// (or is lost), or until the loop ends; one whose ranks never come gives up after init_timeout.
+// Makes an id and the root behind it: a listener and a state machine on `loop`. The root lives until every rank has
+// left (or is lost), or until the loop ends; one whose ranks never come gives up after init_timeout.
 Result<UniqueId> start_root(EventLoop& loop, const RendezvousOptions& options);
 
 // A root for a job and a secret that are given, which ends with this object unless it is kept.

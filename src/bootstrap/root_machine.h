@@ -1,5 +1,5 @@
-// The root of a rendezvous as a state machine: takes in the members, hands their parts around, and tells all when one of
-// them fails. Without sockets and clocks; root.h feeds it. One thread at a time.
+// The root of a rendezvous as a state machine: takes in the members, hands their parts around, and tells all when one
+// of them fails. Without sockets and clocks; root.h feeds it. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ class RootMachine {
   void received(ConnectionId connection, ByteView message, Time now);
   void closed(ConnectionId connection, const Status& end, Time now);
   void advance(Time now);
-  // The process of the root is about to end in good order: members lose the watch, and the ranks of this process that have
-  // not left.
+  // The process of the root is about to end in good order: members lose the watch, and the ranks of this process that
+  // have not left.
   void end();
 
   // Outputs: what to send, in order, and which connections to close once everything is sent to them.

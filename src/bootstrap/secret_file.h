@@ -9,8 +9,8 @@
 
 namespace ronde {
 
-// Reads the file. rondeInvalidUsage, with the way to make one: it is missing, open to others than its owner, shorter than
-// 32 bytes, or no plain file.
+// Reads the file. rondeInvalidUsage, with the way to make one: it is missing, open to others than its owner, shorter
+// than 32 bytes, or no plain file.
 Result<Secret> read_secret_file(const std::string& path);
 
 // The id that follows from the secret and the place of the meeting; without addresses. Equal in all processes.

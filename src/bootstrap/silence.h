@@ -1,7 +1,7 @@
-// When a connection's other host counts as silent: what was sent to it is repeated, and not acknowledged, for long. (An idle
-// connection is watched by the kernel's keepalive, see set_silent_limit.) A stopped process is not silent: its kernel answers.
-// What is repeated is repeated ever more rarely, so a link that comes back for a short while may go unnoticed: then the host
-// is asked in another way (host_probe.h), and an answer counts like an acknowledgement.
+// When a connection's other host counts as silent: what was sent to it is repeated, and not acknowledged, for long. (An
+// idle connection is watched by the kernel's keepalive, see set_silent_limit.) A stopped process is not silent: its
+// kernel answers. What is repeated is repeated ever more rarely, so a link that comes back for a short while may go
+// unnoticed: then the host is asked in another way (host_probe.h), and an answer counts like an acknowledgement.
 #pragma once
 
 #include <algorithm>

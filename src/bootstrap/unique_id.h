@@ -18,9 +18,9 @@ struct UniqueId {
   bool retry_refused = false;            // from the environment: a refused connection is tried again until the limit
   std::vector<SocketAddress> addresses;  // of the root, best first; ports 0
 
-  // Layout (little-endian): version u8, flags u8 (bit 0 retry_refused), port u16, job u64, secret 32, number of addresses
-  // u8, then per address family u8 (4 or 6) and 4 or 16 bytes; zeroes to the end. Addresses that do not fit are left out
-  // and logged. The secret is in the result: for who keeps it, or wipes it.
+  // Layout (little-endian): version u8, flags u8 (bit 0 retry_refused), port u16, job u64, secret 32, number of
+  // addresses u8, then per address family u8 (4 or 6) and 4 or 16 bytes; zeroes to the end. Addresses that do not fit
+  // are left out and logged. The secret is in the result: for who keeps it, or wipes it.
   [[nodiscard]] rondeUniqueId pack() const;
   void pack_into(rondeUniqueId& packed) const;
   // rondeInvalidArgument with the cause: another version, no address, zeroes only ("was it never obtained?").

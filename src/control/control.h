@@ -1,10 +1,11 @@
-// How the ranks of a communicator that has started look after each other: who has died, left or failed, whom a long wait is
-// for, who disagrees. One object a rank. Its connections are apart from those of the data; ranks of one process need none.
+// How the ranks of a communicator that has started look after each other: who has died, left or failed, whom a long
+// wait is for, who disagrees. One object a rank. Its connections are apart from those of the data; ranks of one process
+// need none.
 //
 //   enter, facts (go to all ranks), connect (all ranks in step), then the rest; leave and settle at the end.
 //
-// Threads: enter, connect, settle and the destructor by the thread that makes or ends the rank; the rest by any. What comes
-// from other ranks is handled on the event loop.
+// Threads: enter, connect, settle and the destructor by the thread that makes or ends the rank; the rest by any. What
+// comes from other ranks is handled on the event loop.
 #pragma once
 
 #include <functional>
@@ -24,8 +25,8 @@
 
 namespace ronde {
 
-// What a rank wants to hear of the others. Called on any thread, also from within calls of ranks of this process, and under
-// a lock of the control plane: it must not block, nor call the control plane (failed may call leave).
+// What a rank wants to hear of the others. Called on any thread, also from within calls of ranks of this process, and
+// under a lock of the control plane: it must not block, nor call the control plane (failed may call leave).
 struct Watcher {
   // Once, with the first failure of another rank: rondePeerLost ("rank 3 ..."), or what another rank reported.
   std::function<void(Status)> failed;
@@ -83,16 +84,16 @@ class Control {
 
   // How others find this rank.
   [[nodiscard]] Bytes facts() const;
-  // Makes the connections to the neighbours; facts: of all ranks. Blocks, at most to the deadline, or 1 s more once `stop` is
-  // set (null: never).
+  // Makes the connections to the neighbours; facts: of all ranks. Blocks, at most to the deadline, or 1 s more once
+  // `stop` is set (null: never).
   Status connect(const std::vector<ByteView>& facts, Deadline deadline, const OnceFlag* stop);
 
   // From now on the watcher hears of the others, first of what was before: a failure, lost ranks. A later one takes its
   // place.
   void watch(Watcher watcher);
 
-  // This rank has waited for long in a call. The others' collectives are compared with it: ranks that disagree, or one that
-  // has left, become a failure of all; else all are told whom the wait is for. Does not block.
+  // This rank has waited for long in a call. The others' collectives are compared with it: ranks that disagree, or one
+  // that has left, become a failure of all; else all are told whom the wait is for. Does not block.
   void waiting(const CallNote& call, WaitReason reason);
   // The call that it waited in has ended. Does not block.
   void resumed();
@@ -100,22 +101,23 @@ class Control {
   // Tells the other ranks that this one has failed, and why; at most one time has effect. Does not block.
   void report(const Status& why);
 
-  // Agrees with the ranks that are left on who goes on, without those in `without` and those that have gone, and where; all
-  // of them call this, also after a failure. Blocks, at most to the deadline, or 1 s more once `stop` is set (null: never);
-  // warns each 10 s whom it waits for. What was decided counts even if this rank has given up meanwhile. An error: nothing
-  // was agreed, or the others go on without this rank. Not after leave(); by one thread at a time.
+  // Agrees with the ranks that are left on who goes on, without those in `without` and those that have gone, and where;
+  // all of them call this, also after a failure. Blocks, at most to the deadline, or 1 s more once `stop` is set (null:
+  // never); warns each 10 s whom it waits for. What was decided counts even if this rank has given up meanwhile. An
+  // error: nothing was agreed, or the others go on without this rank. Not after leave(); by one thread at a time.
   Result<ShrinkDecision> shrink(const ShrinkRequest& request, Deadline deadline, const OnceFlag* stop);
   // Takes part in the next such agreement, but only to say that nobody is to go on, and why. Does not block.
   void refuse_shrink(const std::set<uint32_t>& without, const Status& why);
-  // From now on `lost`, too, is called (as a Watcher is) for each rank that is lost, first for those before. A later one takes
-  // its place; null: none.
+  // From now on `lost`, too, is called (as a Watcher is) for each rank that is lost, first for those before. A later
+  // one takes its place; null: none.
   void watch_losses(std::function<void(uint32_t rank)> lost);
 
-  // Says goodbye; begun: the last operation that this rank has begun. That it ends is no failure from now on, unless another
-  // rank waits in a later operation. Does not block, is safe to call twice; the watcher is not called after it has returned.
+  // Says goodbye; begun: the last operation that this rank has begun. That it ends is no failure from now on, unless
+  // another rank waits in a later operation. Does not block, is safe to call twice; the watcher is not called after it
+  // has returned.
   void leave(uint32_t begun);
-  // After leave(): blocks until the goodbye has arrived, at most to the deadline. Until then this process must not end, or
-  // the others take that for a loss. Not on the event loop's thread.
+  // After leave(): blocks until the goodbye has arrived, at most to the deadline. Until then this process must not end,
+  // or the others take that for a loss. Not on the event loop's thread.
   void settle(Deadline deadline);
 
  private:

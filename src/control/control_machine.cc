@@ -280,7 +280,8 @@ void ControlMachine::begin_inquiry(Time now) {
   conclude_if_due(now);
 }
 
-// An answer that comes after the conclusion, from a rank that was stopped or out of reach, may still show what is wrong.
+// An answer that comes after the conclusion, from a rank that was stopped or out of reach, may still show what is
+// wrong.
 void ControlMachine::conclude_if_due(Time now) {
   if (inquiry_->complete() || (inquiry_->concluded() && inquiry_->verdict(who_))) conclude(now);
 }

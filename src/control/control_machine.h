@@ -1,5 +1,5 @@
-// One rank's control plane as a state machine: learns who has died, left or failed and tells it on, finds out whom a long
-// wait is for, judges ranks that disagree. Without sockets and clocks; hub.h feeds it. One thread at a time.
+// One rank's control plane as a state machine: learns who has died, left or failed and tells it on, finds out whom a
+// long wait is for, judges ranks that disagree. Without sockets and clocks; hub.h feeds it. One thread at a time.
 #pragma once
 
 #include <algorithm>
@@ -56,8 +56,8 @@ class ControlMachine {
   // Neighbours that have said goodbye: nothing more goes to them.
   [[nodiscard]] std::vector<uint32_t> take_closes() { return std::exchange(closes_, {}); }
   [[nodiscard]] std::vector<uint32_t> take_lost() { return std::exchange(new_lost_, {}); }
-  // Ranks that are known to have left: neighbours, and those of whom others have told. Whether that is a fault of sends and
-  // receives only the rank that waits in them can tell.
+  // Ranks that are known to have left: neighbours, and those of whom others have told. Whether that is a fault of sends
+  // and receives only the rank that waits in them can tell.
   [[nodiscard]] std::vector<uint32_t> take_left() { return std::exchange(new_left_, {}); }
   [[nodiscard]] std::vector<LateNote> take_late_notes() { return std::exchange(late_notes_, {}); }
   [[nodiscard]] Deadline next_deadline() const;

@@ -1,6 +1,6 @@
 // How a word of one rank reaches all others over the control connections, and how answers find back. Everybody hands a
-// word that is new to it to all its neighbours, so it arrives as long as any way is left; an answer takes the way back that
-// the word came. A state machine without sockets and clocks.
+// word that is new to it to all its neighbours, so it arrives as long as any way is left; an answer takes the way back
+// that the word came. A state machine without sockets and clocks.
 #pragma once
 
 #include <array>

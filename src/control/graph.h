@@ -1,6 +1,6 @@
-// Who holds a control connection with whom once a communicator has started: ranks whose distance around the circle of all
-// ranks is a power of two. O(log n) connections a rank, any two ranks O(log n) hops apart, and so many ways between them
-// that the ranks that are left stay connected when some die or are stopped: nothing has to be repaired.
+// Who holds a control connection with whom once a communicator has started: ranks whose distance around the circle of
+// all ranks is a power of two. O(log n) connections a rank, any two ranks O(log n) hops apart, and so many ways between
+// them that the ranks that are left stay connected when some die or are stopped: nothing has to be repaired.
 #pragma once
 
 #include <cstdint>

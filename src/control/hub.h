@@ -1,5 +1,5 @@
-// The control plane of all ranks of one job in one process: their state machines, joined by direct calls within the process
-// and by proved connections beyond it. An event source of the process's loop.
+// The control plane of all ranks of one job in one process: their state machines, joined by direct calls within the
+// process and by proved connections beyond it. An event source of the process's loop.
 #pragma once
 
 #include <condition_variable>

@@ -37,8 +37,8 @@ void Inquiry::left(uint32_t rank, uint32_t begun) {
 
 namespace {
 
-// "ranks 0, 1 and 4: AllReduce (...); rank 3: AllReduce (...)", in the order of their first ranks. What a description leaves
-// out, and what differs all the same, are the counts of single blocks and buffers.
+// "ranks 0, 1 and 4: AllReduce (...); rank 3: AllReduce (...)", in the order of their first ranks. What a description
+// leaves out, and what differs all the same, are the counts of single blocks and buffers.
 std::string calls_text(const std::map<uint32_t, CallNote>& calls) {
   struct Part {
     const CallNote* call;

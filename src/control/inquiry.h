@@ -1,6 +1,6 @@
-// What one rank concludes from the answers of the others about one call: who has left and is still waited for, who called
-// something else, who is late. Only ranks that have waited for long ask, so nothing of this is on the path of an operation
-// that goes well.
+// What one rank concludes from the answers of the others about one call: who has left and is still waited for, who
+// called something else, who is late. Only ranks that have waited for long ask, so nothing of this is on the path of an
+// operation that goes well.
 #pragma once
 
 #include <functional>

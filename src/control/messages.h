@@ -1,6 +1,7 @@
 // What ranks say to each other over their control connections, and its bytes. All of it but Goodbye travels in a Flood.
 //
-//   words     Lost (a rank whose process has ended), Failure (of the rank that says it), Verdict (on all), Inquiry (where
+//   words     Lost (a rank whose process has ended), Failure (of the rank that says it), Verdict (on all), Inquiry
+//   (where
 //             are you, what was your call of this number?), Late (whom a wait is for), ShrinkQuestion (who goes on?),
 //             ShrinkCommit (these do), Left (ranks that have said goodbye)
 //   answers   Answer (to an Inquiry), ShrinkAnswer
@@ -24,8 +25,8 @@ namespace ronde {
 inline constexpr size_t kMostAwaited = 64;
 inline constexpr size_t kMostWaits = 16;
 
-// One rank's call: of a collective, or of sends and receives, which are numbered by each rank for itself and compared with
-// nothing. Numbers of collectives are compared by signed difference.
+// One rank's call: of a collective, or of sends and receives, which are numbered by each rank for itself and compared
+// with nothing. Numbers of collectives are compared by signed difference.
 struct CallNote {
   uint32_t sequence = 0;
   uint32_t digest = 0;      // over what must be equal on all ranks, in this call and all before it
@@ -92,8 +93,8 @@ struct ShrinkDecision {
   Bytes meeting;                  // means nothing to the control plane
 };
 
-// number: of the shrink among those of this communicator, from 1. excluded: ranks that cannot, or shall not, go on. Without a
-// ballot it asks nothing, but tells only whom it excludes.
+// number: of the shrink among those of this communicator, from 1. excluded: ranks that cannot, or shall not, go on.
+// Without a ballot it asks nothing, but tells only whom it excludes.
 struct ShrinkQuestion {
   uint32_t number = 0;
   Ballot ballot;
@@ -140,8 +141,8 @@ enum class WordKind : uint8_t {
 [[nodiscard]] Bytes encode(const Answer& answer);
 [[nodiscard]] Bytes encode(const ShrinkAnswer& answer);
 
-// The readers take what follows the kind (of a failure, a verdict: decode_status; of left: decode_ranks). False: the bytes
-// are none of ours.
+// The readers take what follows the kind (of a failure, a verdict: decode_status; of left: decode_ranks). False: the
+// bytes are none of ours.
 [[nodiscard]] bool decode_lost(Reader& reader, uint32_t& rank, Status& how);
 [[nodiscard]] bool decode(Reader& reader, CallNote& call);
 [[nodiscard]] bool decode(Reader& reader, LateNote& note);

@@ -29,8 +29,8 @@ class Shrink {
 
   Shrink(uint32_t rank, uint32_t nranks) : rank_(rank), nranks_(nranks) {}
 
-  // Inputs of this rank. It asks to go on without those ranks. A shrink before that is still undecided is given up, and the
-  // new one begins once it has ended. refusal: it takes part only to say that nobody is to go on, and why.
+  // Inputs of this rank. It asks to go on without those ranks. A shrink before that is still undecided is given up, and
+  // the new one begins once it has ended. refusal: it takes part only to say that nobody is to go on, and why.
   void begin(const std::set<uint32_t>& without, Time now, const std::optional<Status>& refusal = std::nullopt);
   // Where the members meet, or why this rank has no place for it. Wanted while wants_meeting().
   void meet_at(const Result<Bytes>& meeting, Time now);
@@ -53,7 +53,8 @@ class Shrink {
   [[nodiscard]] const ShrinkDecision* decision(uint32_t number) const;
   // Of the last begin().
   [[nodiscard]] const ShrinkDecision* decision() const { return decision(begun()); }
-  // Whom this rank waits for, while it is active: those that have not answered, as far as it knows, or the one that asks.
+  // Whom this rank waits for, while it is active: those that have not answered, as far as it knows, or the one that
+  // asks.
   [[nodiscard]] std::vector<uint32_t> missing() const;
   [[nodiscard]] std::vector<Bytes> take_words() { return std::exchange(words_, {}); }
   [[nodiscard]] std::vector<Reply> take_replies() { return std::exchange(replies_, {}); }

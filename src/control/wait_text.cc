@@ -54,8 +54,8 @@ std::string blamed_text(const LateNote& note, const RankWait& wait) {
   return text;
 }
 
-// The way from the wait to the nearest one that waits for a rank to blame; if there is none, on until it is closed or known
-// no further. The last one may be there twice.
+// The way from the wait to the nearest one that waits for a rank to blame; if there is none, on until it is closed or
+// known no further. The last one may be there twice.
 std::vector<const RankWait*> way_from(const LateNote& note, const RankWait& start) {
   std::map<const RankWait*, const RankWait*> from{{&start, nullptr}};
   std::vector<const RankWait*> reached{&start};

@@ -17,8 +17,8 @@ namespace {
 constexpr size_t kPartsOfAddresses = 8;  // one is for the own arena, one for those of peers
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
 
-// Null with errno. Without pages that are not used: not for swap space, not in a core dump, and not for a program that locks
-// all its pages (mlockall), each of which would make all of them.
+// Null with errno. Without pages that are not used: not for swap space, not in a core dump, and not for a program that
+// locks all its pages (mlockall), each of which would make all of them.
 std::byte* map_sparse(size_t bytes, int memfd, int protection, bool inherited) {
   const fork_guard::Section section;
   // Pages that nobody may touch are not made by locking them.

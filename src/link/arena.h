@@ -1,9 +1,9 @@
-// The memory of one process that the ranks of its node can read, beside segments: what rondeMemAlloc gives out lies in it,
-// so that operations on it need no copy that others could read. A file of memory as large as may ever be needed, without
-// pages until they are touched; its descriptor travels once, with a segment, and every process maps it whole.
+// The memory of one process that the ranks of its node can read, beside segments: what rondeMemAlloc gives out lies in
+// it, so that operations on it need no copy that others could read. A file of memory as large as may ever be needed,
+// without pages until they are touched; its descriptor travels once, with a segment, and every process maps it whole.
 //
-// Only its process can write it, as with segments: a seal keeps peers to read-only mappings, another one keeps its size, so
-// that no read of it can fail. Pieces of it are given out by runtime/library_memory.h.
+// Only its process can write it, as with segments: a seal keeps peers to read-only mappings, another one keeps its
+// size, so that no read of it can fail. Pieces of it are given out by runtime/library_memory.h.
 #pragma once
 
 #include <cstddef>
@@ -23,14 +23,14 @@ class Arena {
   static constexpr size_t kPage = 4096;
   static constexpr size_t kHugePage = size_t{2} << 20;
 
-  // That of this process. Forked children inherit it, as memory that they share with it. An error: the system refuses so
-  // many bytes, or sealed memory at all.
+  // That of this process. Forked children inherit it, as memory that they share with it. An error: the system refuses
+  // so many bytes, or sealed memory at all.
   static Result<std::shared_ptr<Arena>> create(size_t bytes);
-  // Maps the arena behind a descriptor that a peer handed over, read-only. rondeSystemError: it is not sealed, its token is
-  // not the one that was told, or it has more than so many bytes.
+  // Maps the arena behind a descriptor that a peer handed over, read-only. rondeSystemError: it is not sealed, its
+  // token is not the one that was told, or it has more than so many bytes.
   static Result<std::shared_ptr<Arena>> map(int memfd, const Nonce& token, size_t most_bytes);
-  // What each of so many arenas may take where the addresses of this process are limited (ulimit -v): the program needs the
-  // most of them.
+  // What each of so many arenas may take where the addresses of this process are limited (ulimit -v): the program needs
+  // the most of them.
   [[nodiscard]] static size_t share_of_addresses(size_t arenas);
   ~Arena();
   Arena(const Arena&) = delete;

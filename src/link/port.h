@@ -112,7 +112,8 @@ class SendPort {
   }
   // A message has been handed over whose end the receiver will acknowledge.
   void await_acknowledgement() { ++awaited_; }
-  // The receiver has all that was sent so far: it has released every slot, or acknowledged every message that is awaited.
+  // The receiver has all that was sent so far: it has released every slot, or acknowledged every message that is
+  // awaited.
   [[nodiscard]] bool taken() { return taken_up_to(awaited_); }
   [[nodiscard]] bool taken_up_to(uint32_t messages) { return wire_ ? wire_->taken(messages) : slots_.all_released(); }
   [[nodiscard]] const Status* broken() const { return wire_ && !wire_->broken().ok() ? &wire_->broken() : nullptr; }
@@ -171,8 +172,8 @@ class ReceivePort {
     *payload = borrowed_ ? borrow(place, expected.bytes) : found;
     return *payload != nullptr ? Arrival::here : Arrival::broken;
   }
-  // The slice that has come was still the sender's to lend when everything that was read of it so far was read. False: what
-  // was read may be anything, and the link is broken. To be asked before it is handed on.
+  // The slice that has come was still the sender's to lend when everything that was read of it so far was read. False:
+  // what was read may be anything, and the link is broken. To be asked before it is handed on.
   [[nodiscard]] bool still_lent() {
     if (!borrowed_ || held_until_now(lender_.withdrawn->value, 0)) return true;
     withdrawn_ = Status(rondeRemoteError, "a rank has given up an operation whose memory this rank reads");

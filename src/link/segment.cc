@@ -45,8 +45,8 @@ Result<std::byte*> map_memory(size_t bytes, int fd, int protection) {
   {
     const fork_guard::Section section;
     base = ::mmap(nullptr, bytes, protection, flags | MAP_NORESERVE, fd, 0);
-    // No part of a forked child: else it could write here, and what the owner writes next would be copied for it. A kernel
-    // that refuses leaves it at that.
+    // No part of a forked child: else it could write here, and what the owner writes next would be copied for it. A
+    // kernel that refuses leaves it at that.
     if (base != MAP_FAILED) ::madvise(base, bytes, MADV_DONTFORK);
   }
   if (base == MAP_FAILED) return system_error(fmt::format("cannot map {} bytes of shared memory", bytes), errno);

@@ -14,8 +14,8 @@
 
 namespace ronde {
 
-// What stands before the payload of each slice, in slots and on wires. The first slice of an operation on a link carries
-// in it what the reader needs to see that both ends mean the same operation.
+// What stands before the payload of each slice, in slots and on wires. The first slice of an operation on a link
+// carries in it what the reader needs to see that both ends mean the same operation.
 struct SliceHead {
   uint32_t sequence = 0;  // number of the operation in its communicator
   uint32_t digest = 0;    // of what must be equal on all ranks
@@ -25,7 +25,8 @@ struct SliceHead {
   bool operator==(const SliceHead&) const = default;
 };
 
-// Behind the head in the line of a slot: where in the sender's arena the payload lies, or kNoPlace if it is in the slot.
+// Behind the head in the line of a slot: where in the sender's arena the payload lies, or kNoPlace if it is in the
+// slot.
 inline constexpr size_t kPlaceInLine = 32;
 static_assert(sizeof(SliceHead) <= kPlaceInLine);
 

@@ -64,7 +64,8 @@ struct OwnMemory {
   std::shared_ptr<Arena> arena;  // of the process; null: it has none
 };
 
-// A peer's memory as this rank sees it, once a memory transport has reached it. Whoever uses ports over it keeps a copy.
+// A peer's memory as this rank sees it, once a memory transport has reached it. Whoever uses ports over it keeps a
+// copy.
 struct PeerMemory {
   std::shared_ptr<Segment> segment;         // read-only in effect
   std::shared_ptr<const void> event_owner;  // keeps event_fd open
@@ -98,28 +99,29 @@ class Endpoint {
   // What other ranks' endpoints need to reach this one; at most 4 KiB. Does not block.
   [[nodiscard]] virtual Bytes facts() const = 0;
 
-  // By rank: can this endpoint reach it? Called by all ranks in step, as peers may have to answer each other; blocks, at
-  // most to the deadline. A peer that cannot be reached is no error. The own rank is never reached.
+  // By rank: can this endpoint reach it? Called by all ranks in step, as peers may have to answer each other; blocks,
+  // at most to the deadline. A peer that cannot be reached is no error. The own rank is never reached.
   virtual Result<std::vector<bool>> reach(const Peers& peers, const OwnMemory& own, Deadline deadline) = 0;
 
   // The memory of a rank that reach() has found; only of memory transports, else null.
   [[nodiscard]] virtual const PeerMemory* memory_of(int rank) const = 0;
 
-  // Makes links of the ring, in the order of the wishes; all or none. Each wish has its counterpart on the peer in the same
-  // step. Blocks, at most to the deadline. Errors name the peer and the cause. Ports of wires put their sockets into the
-  // doorbell. Called once; from then on other ranks may ask for pair links with this one.
+  // Makes links of the ring, in the order of the wishes; all or none. Each wish has its counterpart on the peer in the
+  // same step. Blocks, at most to the deadline. Errors name the peer and the cause. Ports of wires put their sockets
+  // into the doorbell. Called once; from then on other ranks may ask for pair links with this one.
   virtual Result<std::vector<MadeLink>> connect(std::span<const LinkWish> wishes, const Peers& peers,
                                                 const OwnMemory& own, Deadline deadline) = 0;
 
-  // Asks for this rank's end of a pair link with one of peers.pairs; each end at most once. Does not block: the end is there
-  // at once, or is made on other threads of this process; then the own doorbell is woken when it is there or has failed. Of
-  // the peer a sending end needs no more than a process that runs, a receiving one also that the peer asks for its end. Once
-  // `failed` is set, and when the endpoint goes, the making ends within 100 ms; the flag outlives the endpoint.
+  // Asks for this rank's end of a pair link with one of peers.pairs; each end at most once. Does not block: the end is
+  // there at once, or is made on other threads of this process; then the own doorbell is woken when it is there or has
+  // failed. Of the peer a sending end needs no more than a process that runs, a receiving one also that the peer asks
+  // for its end. Once `failed` is set, and when the endpoint goes, the making ends within 100 ms; the flag outlives the
+  // endpoint.
   virtual void request(const LinkWish& wish, const OnceFlag* failed) = 0;
 
-  // What was asked for, once: nothing while it is being made, else the link, or why there is none. Does not block. Errors
-  // name the peer and the cause; a peer that cannot be reached is one after RONDE_INIT_TIMEOUT at most, one that has not
-  // asked for its end yet never. The own doorbell gets the sockets of wires here.
+  // What was asked for, once: nothing while it is being made, else the link, or why there is none. Does not block.
+  // Errors name the peer and the cause; a peer that cannot be reached is one after RONDE_INIT_TIMEOUT at most, one that
+  // has not asked for its end yet never. The own doorbell gets the sockets of wires here.
   virtual std::optional<Result<MadeLink>> take(const LinkWish& wish) = 0;
 };
 

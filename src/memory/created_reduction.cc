@@ -32,8 +32,4 @@ Reduction CreatedReduction::of(DataType type, bool float32_partials) const {
   return Reduction::user_defined(type, own.function, own.user, own.commutative);
 }
 
-std::string_view CreatedReduction::name() const {
-  return std::holds_alternative<PreMulSum>(kind_) ? "pre_mul_sum" : "user_defined";
-}
-
 }  // namespace ronde

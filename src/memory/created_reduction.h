@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <variant>
 
 #include "memory/reduce.h"
@@ -26,9 +25,6 @@ class CreatedReduction {
 
   // For an operation on a type that fits. float32_partials: not followed by a user-defined one.
   [[nodiscard]] Reduction of(DataType type, bool float32_partials) const;
-
-  // As in messages: "pre_mul_sum", "user_defined".
-  [[nodiscard]] std::string_view name() const;
 
  private:
   struct PreMulSum {

@@ -1,5 +1,5 @@
-// How a vector of raw elements becomes vectors that can be reckoned with, and back: one format for each kind of element.
-// Compiled once for each instruction set (Highway's foreach_target), hence no #pragma once.
+// How a vector of raw elements becomes vectors that can be reckoned with, and back: one format for each kind of
+// element. Compiled once for each instruction set (Highway's foreach_target), hence no #pragma once.
 //
 // A format has: Raw (tag of a vector as it lies in memory), Lanes (tag of the arithmetic), Unit (the lanes of one raw
 // vector), decode, encode; and, for narrow floats, load_wide and store_wide for the same elements as float32. encode

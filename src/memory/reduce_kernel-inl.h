@@ -1,5 +1,5 @@
-// The loop over elements, once for each format and operation: blocks of a few vectors, single vectors, and a part of one
-// at the ends. Compiled once for each instruction set, hence no #pragma once.
+// The loop over elements, once for each format and operation: blocks of a few vectors, single vectors, and a part of
+// one at the ends. Compiled once for each instruction set, hence no #pragma once.
 #if defined(RONDE_MEMORY_REDUCE_KERNEL_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RONDE_MEMORY_REDUCE_KERNEL_INL_H_
 #undef RONDE_MEMORY_REDUCE_KERNEL_INL_H_

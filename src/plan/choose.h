@@ -1,5 +1,5 @@
-// Which algorithm an operation uses, and how it is cut: a pure function of what is equal on all ranks, so that all ranks
-// choose alike without a word. Neither the place nor the alignment of a buffer enters.
+// Which algorithm an operation uses, and how it is cut: a pure function of what is equal on all ranks, so that all
+// ranks choose alike without a word. Neither the place nor the alignment of a buffer enters.
 #pragma once
 
 #include <cstddef>
@@ -56,15 +56,15 @@ struct Message {
   bool ordered = false;    // inputs must be combined in the order of ranks
 };
 
-// requested: from the settings, for all-reduce; one that is impossible was refused when the communicator was made. Other
-// collectives follow it as far as they can: one that names windows takes windows, another one the ring.
+// requested: from the settings, for all-reduce; one that is impossible was refused when the communicator was made.
+// Other collectives follow it as far as they can: one that names windows takes windows, another one the ring.
 [[nodiscard]] Choice choose(const Layout& layout, Algorithm requested, const Message& message);
 
 // From this size of a result on it is written past the caches: it would not stay in them anyway.
 inline constexpr size_t kStreamingBytes = size_t{16} << 20;
 
-// Operations (send/receive: messages) up to this size copy what others are to read, wherever it lies: that costs less than to
-// wait until it has been read.
+// Operations (send/receive: messages) up to this size copy what others are to read, wherever it lies: that costs less
+// than to wait until it has been read.
 inline constexpr size_t kCopiedBytes = size_t{32} << 10;
 
 // Ranks that can use windows: more would each read too many lines.

@@ -1,5 +1,5 @@
-// One rank's side of the agreement of calls: what it has begun, what it says when it has waited for long, and what it hears
-// about whom it waits for. The judging is done by the rank that asks the others (control/inquiry.h).
+// One rank's side of the agreement of calls: what it has begun, what it says when it has waited for long, and what it
+// hears about whom it waits for. The judging is done by the rank that asks the others (control/inquiry.h).
 #pragma once
 
 #include <map>
@@ -29,8 +29,8 @@ class Agreement {
   void waiting(const CallNote& call, WaitReason reason) { control_.waiting(call, reason); }
   // The wait of which waiting() told has ended.
   void resumed() { control_.resumed(); }
-  // Whom that operation waits for in truth, as far as is known: "rank 1, which has not called it"; else `next`, the rank
-  // that this one waits for directly.
+  // Whom that operation waits for in truth, as far as is known: "rank 1, which has not called it"; else `next`, the
+  // rank that this one waits for directly.
   [[nodiscard]] std::string whom(bool numbered, uint32_t sequence, const std::string& next) const;
   // The first of the ranks in such a call that has left, as it is known since that time or longer, and its name.
   [[nodiscard]] std::optional<std::string> left_since(Time since, const CallNote& call) const;

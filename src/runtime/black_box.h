@@ -1,5 +1,6 @@
-// The black box of a process: what its ranks have done last, in a memory file that ronderun or ranks of the same host hold
-// too, so that it outlives the process. Nothing here can fail a communicator: without a memory file the areas are memory of this process alone.
+// The black box of a process: what its ranks have done last, in a memory file that ronderun or ranks of the same host
+// hold too, so that it outlives the process. Nothing here can fail a communicator: without a memory file the areas are
+// memory of this process alone.
 #pragma once
 
 #include <atomic>
@@ -17,8 +18,8 @@
 
 namespace ronde {
 
-// The file for a black box: without a name, so that it goes with the last process that holds it; or, if there is a folder
-// (RONDE_TRACE_DIR), a file of mode 0600 there, which stays.
+// The file for a black box: without a name, so that it goes with the last process that holds it; or, if there is a
+// folder (RONDE_TRACE_DIR), a file of mode 0600 there, which stays.
 Result<Fd> make_black_box_file(const std::string& folder);
 
 class BlackBox {
@@ -37,8 +38,8 @@ class BlackBox {
 
   // The memory file, for others to hold and to read; -1: none.
   [[nodiscard]] int for_others() const;
-  // Holds the black box of another process of this host, so that it outlives that process: the last few that were given.
-  // Any thread. Null: nothing.
+  // Holds the black box of another process of this host, so that it outlives that process: the last few that were
+  // given. Any thread. Null: nothing.
   void keep(std::shared_ptr<const Fd> other);
 
   // For tests: an area of this process alone.

@@ -1,6 +1,6 @@
 // What a black box looks like in memory: shared by the process that writes it and by others that read it (ronderun,
-// ronde-status), perhaps of another build. A head, then one area for each communicator and rank that the process has had.
-// A change of the layout is a new version.
+// ronde-status), perhaps of another build. A head, then one area for each communicator and rank that the process has
+// had. A change of the layout is a new version.
 #pragma once
 
 #include <array>

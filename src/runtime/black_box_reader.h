@@ -56,12 +56,12 @@ struct BlackBoxRecording {
 // Whether an entry of /proc/PID/fd is the file of a black box.
 [[nodiscard]] bool is_black_box(const std::string& proc_entry);
 
-// operations: at most so many of each rank, the last ones. rondeInvalidArgument: no black box, or one that is not written
-// yet. rondeInvalidUsage: of another version.
+// operations: at most so many of each rank, the last ones. rondeInvalidArgument: no black box, or one that is not
+// written yet. rondeInvalidUsage: of another version.
 Result<BlackBoxRecording> read_black_box(int fd, size_t operations, Time now);
 
-// The last moment that is recorded in a black box; for one whose process has ended long ago, perhaps before the machine was
-// started again: as of then it is to be read. Time(): none.
+// The last moment that is recorded in a black box; for one whose process has ended long ago, perhaps before the machine
+// was started again: as of then it is to be read. Time(): none.
 [[nodiscard]] Time last_moment_in(int fd);
 
 // A box may be read a little after `to` was looked at: then 0.
@@ -70,8 +70,8 @@ Result<BlackBoxRecording> read_black_box(int fd, size_t operations, Time now);
 // "AllReduce (float32, sum, 1024 elements) number 7 by ring"
 [[nodiscard]] std::string describe(const RecordedOperation& operation);
 // What a rank does at this moment, or did when its process ended: "in AllReduce (...) number 7 by ring for 12.3 s, 40 %
-// done, waits for rank 3"; "between operations; the last one, AllReduce (...) ..., ended 0.2 s ago"; "in rondeCommShrink
-// for 1.0 s"; "in start-up for 3.1 s, waits for the meeting point or for other ranks".
+// done, waits for rank 3"; "between operations; the last one, AllReduce (...) ..., ended 0.2 s ago"; "in
+// rondeCommShrink for 1.0 s"; "in start-up for 3.1 s, waits for the meeting point or for other ranks".
 [[nodiscard]] std::string describe_activity(const RecordedRank& rank, Time now);
 
 }  // namespace ronde

@@ -17,8 +17,8 @@ struct Block {
   bool has_output = false;  // this rank ends with it
 };
 
-// Block `number` as rank `rank` sees it: the block of the rank of that number, or, of a collective without blocks, the whole
-// buffer.
+// Block `number` as rank `rank` sees it: the block of the rank of that number, or, of a collective without blocks, the
+// whole buffer.
 [[nodiscard]] inline Block block_of(const OperationArgs& args, int rank, int number) {
   const auto at = static_cast<size_t>(number);
   switch (args.what) {
@@ -37,8 +37,8 @@ struct Block {
   }
 }
 
-// What this rank sends to `peer`, and gets from it, in a collective of blocks that go straight from rank to rank. Nothing where
-// none goes.
+// What this rank sends to `peer`, and gets from it, in a collective of blocks that go straight from rank to rank.
+// Nothing where none goes.
 [[nodiscard]] inline std::optional<schedule::Range> block_to(const OperationArgs& args, int rank, int peer) {
   const auto at = static_cast<size_t>(peer);
   switch (args.what) {
@@ -62,15 +62,13 @@ struct Block {
 
 // Of the longest block, and of all together; both that of the buffer for a collective without blocks. Elements.
 [[nodiscard]] inline size_t longest_block(const OperationArgs& args, int nranks) {
-  const bool sizes_are_agreed = args.what == Collective::all_gather || args.what == Collective::reduce_scatter;
-  if (!args.uneven || !sizes_are_agreed) return args.count;
+  if (!args.uneven || !schedule::has_agreed_blocks(args.what)) return args.count;
   size_t longest = 0;
   for (int number = 0; number < nranks; ++number) longest = std::max(longest, block_of(args, 0, number).count);
   return longest;
 }
 [[nodiscard]] inline size_t all_blocks(const OperationArgs& args, int nranks) {
-  const bool in_blocks = args.what == Collective::all_gather || args.what == Collective::reduce_scatter;
-  return in_blocks && !args.uneven ? args.count * static_cast<size_t>(nranks) : args.count;
+  return schedule::has_agreed_blocks(args.what) && !args.uneven ? args.count * static_cast<size_t>(nranks) : args.count;
 }
 
 }  // namespace ronde

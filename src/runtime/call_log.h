@@ -1,5 +1,5 @@
-// The operations that a rank has begun, in its black box: written on the path of each of them without a lock, read by any
-// thread, and by other processes (black_box_reader.h).
+// The operations that a rank has begun, in its black box: written on the path of each of them without a lock, read by
+// any thread, and by other processes (black_box_reader.h).
 #pragma once
 
 #include <bit>
@@ -46,8 +46,8 @@ class CallLog {
     return record;
   }
 
-  // The digest of the next collective together with all before it. A collective with a root may end on ranks that called
-  // another one, as nobody reads what was sent; the next comparison finds it.
+  // The digest of the next collective together with all before it. A collective with a root may end on ranks that
+  // called another one, as nobody reads what was sent; the next comparison finds it.
   [[nodiscard]] uint32_t chained(uint32_t digest) {
     // The steps of MurmurHash3: histories that differ once differ from then on, whatever follows.
     history_ = std::rotl(history_ ^ std::rotl(digest * 0xcc9e2d51u, 15) * 0x1b873593u, 13) * 5 + 0xe6546b64u;

@@ -1,7 +1,8 @@
-// One rank of a communicator: its links and windows to the other ranks, its place in the sequence of operations, and what
-// went wrong first.
+// One rank of a communicator: its links and windows to the other ranks, its place in the sequence of operations, and
+// what went wrong first.
 //
-// Threads: operations, finalize and the destructor by one thread at a time; abort(), first_error(), lost_ranks() by any.
+// Threads: operations, finalize and the destructor by one thread at a time; abort(), revoke(), gives_up(), finalized(),
+// first_error() and lost_ranks() by any.
 #pragma once
 
 #include <atomic>
@@ -77,8 +78,8 @@ struct MemoryUse {
 
 class Communicator {
  public:
-  // Blocks until all ranks have come, at most to the deadline. On an error the other ranks are told. black_box: its place
-  // there.
+  // Blocks until all ranks have come, at most to the deadline. On an error the other ranks are told. black_box: its
+  // place there.
   static Result<std::unique_ptr<Communicator>> create(Process& process, CommunicatorOptions options,
                                                       std::shared_ptr<black_box::Area> black_box,
                                                       std::unique_ptr<Rendezvous> rendezvous, Deadline deadline);
@@ -102,7 +103,8 @@ class Communicator {
     Status status;
     Waiter waiter;
   };
-  // Takes the next place in the sequence. The one before must have ended. args stay with the caller until the task is gone.
+  // Takes the next place in the sequence. The one before must have ended. args stay with the caller until the task is
+  // gone.
   Started start(const OperationArgs& args);
 
   // Says goodbye; further operations are refused. Safe to call twice.

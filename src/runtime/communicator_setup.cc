@@ -21,8 +21,8 @@ namespace ronde {
 namespace {
 
 // Looks without finding anything before a rank goes to sleep. While the ranks of a host fit its CPUs spinning costs
-// nobody anything, unless other programs run there: so it soon yields. A look at a socket costs a system call, so fewer of
-// them. Otherwise the others need the CPU.
+// nobody anything, unless other programs run there: so it soon yields. A look at a socket costs a system call, so fewer
+// of them. Otherwise the others need the CPU.
 constexpr WaitPolicy kSpin{200, 100};
 constexpr WaitPolicy kSpinOnWires{40, 0};
 constexpr WaitPolicy kYield{0, 60};
@@ -266,8 +266,8 @@ class Setup {
     return unread;
   }
 
-  // Too many ranks of a node leave no room for pair links in their segments: those take the best of the other transports. Of
-  // what is equal on both ranks of a pair, so that they choose alike.
+  // Too many ranks of a node leave no room for pair links in their segments: those take the best of the other
+  // transports. Of what is equal on both ranks of a pair, so that they choose alike.
   void choose_for_pairs(const std::vector<Bytes>& reached, const std::vector<bool>& shares_memory) {
     const bool room = parts_.own.segment->layout().pair.slots > 0;
     PairWays& ways = parts_.pair_ways;

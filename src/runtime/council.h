@@ -28,8 +28,8 @@ struct Outcome {
 class Council {
  public:
   // Waits until the turn has come (null: nothing else is called). From then on to close() the communicator is this
-  // thread's. Once `stop` is set it is given up: a rank that does not say its part cannot be waited for. Before the turn has
-  // come, too: then nothing is heard.
+  // thread's. Once `stop` is set it is given up: a rank that does not say its part cannot be waited for. Before the
+  // turn has come, too: then nothing is heard.
   Council(Communicator& communicator, Turn* turn, Purpose purpose, std::shared_ptr<FailureState> stop);
   ~Council();  // without close(): the others wait for what this rank has not said, and the communicator is given up
   Council(const Council&) = delete;

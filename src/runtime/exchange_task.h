@@ -1,5 +1,5 @@
-// Messages that go straight from rank to rank: the blocks of all-to-all, gather and scatter, and groups of sends and receives.
-// Every link goes on by itself; each message tells its own size.
+// Messages that go straight from rank to rank: the blocks of all-to-all, gather and scatter, and groups of sends and
+// receives. Every link goes on by itself; each message tells its own size.
 #pragma once
 
 #include <vector>

@@ -22,8 +22,8 @@ class FailureState {
   // It is noted there, too.
   explicit FailureState(LifeLog log) : log_(std::move(log)) {}
 
-  // Any thread, never blocks for long. Only the first call has an effect; wakes the doorbell's owner. True if it was the
-  // first.
+  // Any thread, never blocks for long. Only the first call has an effect; wakes the doorbell's owner. True if it was
+  // the first.
   bool set(const Status& status) {
     {
       const std::scoped_lock lock(mutex_);
@@ -66,8 +66,8 @@ class FailureState {
     const std::scoped_lock lock(doorbell_mutex_);
     doorbell_ = doorbell;
   }
-  // What set() calls, or this function if it is set already; null: nothing any more. It must not block, nor change whom this
-  // object calls.
+  // What set() calls, or this function if it is set already; null: nothing any more. It must not block, nor change whom
+  // this object calls.
   void calls(std::function<void()> heard) {
     const std::scoped_lock lock(doorbell_mutex_);
     heard_ = std::move(heard);

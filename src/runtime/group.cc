@@ -75,8 +75,8 @@ Status check_may_drive(const std::vector<GroupCall>& calls, const Worker& worker
 
 Status run_group(const std::vector<GroupCall>& calls, Worker& worker) {
   RONDE_TRY(check_may_drive(calls, worker));
-  // Call order holds within a communicator: queued calls that come before a driven one go first and are waited for, those
-  // that come after it are queued when it has ended.
+  // Call order holds within a communicator: queued calls that come before a driven one go first and are waited for,
+  // those that come after it are queued when it has ended.
   std::vector<const Communicator*> driven;
   std::vector<const GroupCall*> later;
   for (const GroupCall& call : calls) {

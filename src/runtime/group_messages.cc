@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 #include "runtime/group.h"
 
@@ -37,16 +37,16 @@ Status check_own_messages(const OperationArgs& args, int rank) {
   return {rondeInvalidUsage, fmt::format("rank {} sends {} bytes to itself and receives {}", rank, *send, *receive)};
 }
 
-Result<std::vector<GroupCall>> with_messages_together(const std::vector<GroupCall>& calls) {
+Result<std::vector<GroupCall>> with_messages_together(std::vector<GroupCall> calls) {
   std::vector<GroupCall> together;
   struct Batch {
     Stream* stream = nullptr;
     std::vector<PairMessage> messages;
   };
   std::vector<std::pair<Communicator*, Batch>> batches;  // in the order of their first calls
-  for (const GroupCall& call : calls) {
+  for (GroupCall& call : calls) {
     if (is_numbered(call.args)) {
-      together.push_back(call);
+      together.push_back(std::move(call));
       continue;
     }
     auto at = std::find_if(batches.begin(), batches.end(),

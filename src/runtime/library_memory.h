@@ -1,5 +1,5 @@
-// The memory that rondeMemAlloc gives out: pieces of the process's arena, which the ranks of its node can read, as long as
-// it has room, then ordinary memory.
+// The memory that rondeMemAlloc gives out: pieces of the process's arena, which the ranks of its node can read, as long
+// as it has room, then ordinary memory.
 #pragma once
 
 #include <atomic>
@@ -21,8 +21,8 @@ class LibraryMemory {
   LibraryMemory(const LibraryMemory&) = delete;
   LibraryMemory& operator=(const LibraryMemory&) = delete;
 
-  // What the ranks of this process's node can read; made at the first call, of at most `limit` bytes. Null: there is none,
-  // which was logged.
+  // What the ranks of this process's node can read; made at the first call, of at most `limit` bytes. Null: there is
+  // none, which was logged.
   std::shared_ptr<Arena> arena(int64_t limit);
 
   // Whether the limit counts no more: only that of the first call of the two around this does.

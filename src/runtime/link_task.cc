@@ -25,10 +25,10 @@ bool chunk_per_rank(const LinkSchedule& schedule) {
   return std::visit([](const auto& one) { return one.kChunkPerRank; }, schedule);
 }
 
-// An all-reduce has no blocks of its own: its buffer is cut into one chunk a rank. Parts start on cache lines if it does.
+// An all-reduce has no blocks of its own: its buffer is cut into one chunk a rank. Parts start on cache lines if it
+// does.
 bool cuts_evenly(const OperationArgs& args, const LinkSchedule& schedule) {
-  const bool in_blocks = args.what == Collective::reduce_scatter || args.what == Collective::all_gather;
-  return chunk_per_rank(schedule) && !in_blocks;
+  return chunk_per_rank(schedule) && !schedule::has_agreed_blocks(args.what);
 }
 
 Range even_chunk(const OperationArgs& args, int nranks, int chunk) {

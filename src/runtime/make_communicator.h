@@ -9,8 +9,8 @@
 
 namespace ronde {
 
-// Both block until all ranks are there, at most to the deadline, or 1 s more once options.stop (which must be there) is set.
-// meeting: what the settings say; its stop is set here.
+// All block until all ranks are there, at most to the deadline, or 1 s more once options.stop (which must be there) is
+// set. meeting: what the settings say; its stop is set here.
 Result<std::unique_ptr<Communicator>> make_rank(Process& process, const UniqueId& id, CommunicatorOptions options,
                                                 RendezvousOptions meeting, Deadline deadline);
 // The same for ranks that have a rendezvous already. options: with numbers, job and secret; its stop may be null.

@@ -16,9 +16,7 @@ uint64_t mix(uint64_t value) {  // the finalizer of SplitMix64
 }
 
 // All ranks know the sizes of all blocks: those that everybody ends with, or gives a part of.
-bool sizes_are_agreed(const OperationArgs& args) {
-  return !args.uneven || args.what == Collective::all_gather || args.what == Collective::reduce_scatter;
-}
+bool sizes_are_agreed(const OperationArgs& args) { return !args.uneven || schedule::has_agreed_blocks(args.what); }
 
 // Sizes only: where the blocks lie may differ between ranks.
 const std::vector<Range>& agreed_blocks(const OperationArgs& args) {

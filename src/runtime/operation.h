@@ -18,8 +18,8 @@ namespace ronde {
 
 using schedule::Collective;
 
-// The blocks of a collective with uneven blocks: where they lie in the buffers, by rank, in elements. Empty for a buffer
-// that is one block.
+// The blocks of a collective with uneven blocks: where they lie in the buffers, by rank, in elements. Empty for a
+// buffer that is one block.
 struct UnevenBlocks {
   std::vector<schedule::Range> send;
   std::vector<schedule::Range> receive;
@@ -54,8 +54,8 @@ enum class Purpose : uint8_t { collective, split, dup, grow, window };
 struct OperationArgs {
   const void* send = nullptr;
   void* receive = nullptr;
-  // Elements: of the buffer (all-reduce, broadcast, reduce), or of one block. Uneven: of all blocks together (all-gather,
-  // reduce-scatter), or of the buffer that is one block (gather, scatter).
+  // Elements: of the buffer (all-reduce, broadcast, reduce), or of one block. Uneven: of all blocks together
+  // (all-gather, reduce-scatter), or of the buffer that is one block (gather, scatter).
   size_t count = 0;
   DataType type = rondeFloat32;
   RedOp op = rondeSum;
@@ -70,8 +70,8 @@ struct OperationArgs {
   bool fused = false;
   std::shared_ptr<const std::vector<Span>> spans;  // if fused
 
-  // Of send_receive, which knows nothing of the rest but `count`, here the bytes of all messages, and `root`, the peer of the
-  // first one. Those between two ranks are matched by their order.
+  // Of send_receive, which knows nothing of the rest but `count`, here the bytes of all messages, and `root`, the peer
+  // of the first one. Those between two ranks are matched by their order.
   MessagesKind messages_kind = MessagesKind::send;
   std::shared_ptr<const std::vector<PairMessage>> messages;
 
@@ -85,12 +85,12 @@ struct OperationArgs {
 // What it computes; a sum for what only moves.
 [[nodiscard]] Reduction reduction_of(const OperationArgs& args, int nranks, bool float32_partials);
 
-// The collectives of a communicator are numbered, and called by all ranks in the same order. Messages between two ranks are
-// numbered by pair.
+// The collectives of a communicator are numbered, and called by all ranks in the same order. Messages between two ranks
+// are numbered by pair.
 [[nodiscard]] constexpr bool is_numbered(const OperationArgs& args) { return args.what != Collective::send_receive; }
 
-// 32 bits over what must be equal on all ranks: kind of operation, purpose, type, reduction, root, counts. (Of all-to-all, gather
-// and scatter with uneven blocks the counts differ: each message tells its own.)
+// 32 bits over what must be equal on all ranks: kind of operation, purpose, type, reduction, root, counts. (Of
+// all-to-all, gather and scatter with uneven blocks the counts differ: each message tells its own.)
 [[nodiscard]] uint32_t digest_of(const OperationArgs& args);
 
 // "sum", "pre_mul_sum".

@@ -161,8 +161,8 @@ std::string OperationTask::awaited() const {
   return context_.agreement->whom(is_numbered(args_), sequence_, rank_text(waits_for_));
 }
 
-// A send or receive whose peer has left. What the peer did last may have come later than its goodbye, on another way: so
-// only this rank, which looks for it, can tell that nothing came, and only after a while.
+// A send or receive whose peer has left. What the peer did last may have come later than its goodbye, on another way:
+// so only this rank, which looks for it, can tell that nothing came, and only after a while.
 bool OperationTask::check_goodbyes(Time now) {
   if (!others_know_of_wait_ || is_numbered(args_) || context_.failure->is_set()) return false;
   const auto who = context_.agreement->left_since(now - kLongWait, note_of_call());

@@ -23,8 +23,8 @@ class PairLinks {
   // failed: outlives this; once it is set nothing more is made.
   PairLinks(PairWays ways, const OnceFlag& failed);
 
-  // The link to or from a rank, which is not the own one. Null: it is being made, ask again when the doorbell has rung. An
-  // error, for good: it could not be made.
+  // The link to or from a rank, which is not the own one. Null: it is being made, ask again when the doorbell has rung.
+  // An error, for good: it could not be made.
   Result<SendPort*> send_to(int rank);
   Result<ReceivePort*> receive_from(int rank);
 

@@ -1,5 +1,5 @@
-// What the communicators of a process share: the service thread, the worker of the streams, the transports, the budget of
-// shared memory. One object a process, made and ended in src/api; tests make several.
+// What the communicators of a process share: the service thread, the worker of the streams, the transports, the budget
+// of shared memory. One object a process, made and ended in src/api; tests make several.
 #pragma once
 
 #include <atomic>

@@ -23,8 +23,8 @@ struct RankFacts {
 Bytes write_facts(const RankFacts& facts);
 
 // What each rank has written, in rank order. Errors name the ranks and the difference: another version or build of
-// the library (rondeInvalidUsage), other values of a setting that must be equal (rondeInvalidUsage), bytes that cannot be read.
-// What is equal on all, build and settings, is left out; rank 0 keeps the settings.
+// the library (rondeInvalidUsage), other values of a setting that must be equal (rondeInvalidUsage), bytes that cannot
+// be read. What is equal on all, build and settings, is left out; rank 0 keeps the settings.
 Result<std::vector<RankFacts>> read_all_facts(const std::vector<Bytes>& all, int own_rank, size_t transports);
 
 }  // namespace ronde

@@ -8,8 +8,8 @@
 
 namespace ronde {
 
-// From the lowest byte: reduction (of one that is not built in its kind; of an all-gather its purpose), type (and in its
-// two highest bits uneven blocks, fused), algorithm, collective.
+// From the lowest byte: reduction (of one that is not built in its kind; of an all-gather its purpose), type (and in
+// its two highest bits uneven blocks, fused), algorithm, collective.
 [[nodiscard]] uint32_t pack_call(const OperationArgs& args, plan::Algorithm algorithm);
 
 struct UnpackedCall {

@@ -1,5 +1,5 @@
-// The communicator of the ranks that are left: who they are, and where they meet. What is agreed here a new communicator is
-// started from, as from any id.
+// The communicator of the ranks that are left: who they are, and where they meet. What is agreed here a new
+// communicator is started from, as from any id.
 #pragma once
 
 #include <atomic>
@@ -60,8 +60,8 @@ Result<Succession> agree_on_succession(EventLoop& loop, const Predecessor& prede
 // Of a rank that has ended between the two.
 [[nodiscard]] Status ended_meanwhile(uint32_t rank);
 
-// The second agreement, which follows each first one, however that has ended: whether the new communicator has started on all
-// its members. Then all go on with it, else none does. One that is left without having been asked refuses.
+// The second agreement, which follows each first one, however that has ended: whether the new communicator has started
+// on all its members. Then all go on with it, else none does. One that is left without having been asked refuses.
 class StartAgreement {
  public:
   StartAgreement(const Predecessor& predecessor, const std::set<uint32_t>& without)

@@ -1,4 +1,5 @@
-// Which transport joins each two ranks: the best that reaches both ways. Every rank computes the same from the same bytes.
+// Which transport joins each two ranks: the best that reaches both ways. Every rank computes the same from the same
+// bytes.
 #pragma once
 
 #include <optional>
@@ -10,12 +11,12 @@
 
 namespace ronde {
 
-// By transport (best first) and rank: what a rank has reached; and, in rising order, ranks whose arenas it cannot read. As
-// bytes for the others.
+// By transport (best first) and rank: what a rank has reached; and, in rising order, ranks whose arenas it cannot read.
+// As bytes for the others.
 Bytes write_reach(const std::vector<std::vector<bool>>& reached, const std::vector<uint32_t>& unread_arenas = {});
 
-// By rank: whether it can read the arena of `rank`, if it reads its memory at all. reached: what each rank has written, of
-// which a TransportChoice was made; transports: their number.
+// By rank: whether it can read the arena of `rank`, if it reads its memory at all. reached: what each rank has written,
+// of which a TransportChoice was made; transports: their number.
 std::vector<bool> who_reads_arena_of(size_t rank, const std::vector<Bytes>& reached, size_t transports);
 
 // The best transport that reaches both ways between two ranks, among those that are usable; nothing: there is none.
@@ -26,8 +27,8 @@ std::optional<size_t> best_transport(const std::vector<Bytes>& reached, size_t a
 class TransportChoice {
  public:
   TransportChoice() = default;
-  // reached: what each rank has written, in rank order. rondeInvalidUsage names two ranks that nothing joins; `allowed` is
-  // RONDE_TRANSPORT, for that text.
+  // reached: what each rank has written, in rank order. rondeInvalidUsage names two ranks that nothing joins; `allowed`
+  // is RONDE_TRANSPORT, for that text.
   static Result<TransportChoice> among(const std::vector<Bytes>& reached, size_t transports,
                                        const std::string& allowed);
 

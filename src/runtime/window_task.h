@@ -23,7 +23,8 @@ struct NodeWindows {
     Segment* segment = nullptr;    // the own one too; only that one is written
     Ringer ringer;                 // not used for the own one
     const Arena* arena = nullptr;  // of the peer; null if it has none that can be read here
-    // Of the operation in progress, once its line has come: its buffers, where they can be read. Null: look in its window.
+    // Of the operation in progress, once its line has come: its buffers, where they can be read. Null: look in its
+    // window.
     const std::byte* input = nullptr;
     const std::byte* output = nullptr;
   };
@@ -39,8 +40,8 @@ struct NodeWindows {
   unsigned long long lines = 0;     // heads, each way: bytes of lines published
 };
 
-// In the line of an operation in windows: where the owner's buffers lie. kNoPlace: what others need of them is copied into the
-// window.
+// In the line of an operation in windows: where the owner's buffers lie. kNoPlace: what others need of them is copied
+// into the window.
 struct LentBuffers {
   Place input = kNoPlace;   // of the send buffer, or the own block of it
   Place output = kNoPlace;  // of the receive buffer, if results are fetched
@@ -57,8 +58,8 @@ class WindowTaskBase : public OperationTask {
         windows_(windows),
         place_(windows.operations++ % 2) {}
 
-  // The place of the operation in windows before the last is free: this rank has ended the last one, so everybody had begun
-  // it, so everybody had ended the one before and reads its lines no more.
+  // The place of the operation in windows before the last is free: this rank has ended the last one, so everybody had
+  // begun it, so everybody had ended the one before and reads its lines no more.
   [[nodiscard]] OperationLine& line_of(int rank) const { return segment_of(rank).words().lines[place_]; }
   [[nodiscard]] Segment& segment_of(int rank) const { return *windows_.peers[static_cast<size_t>(rank)].segment; }
   void ring_all() const;
@@ -78,8 +79,8 @@ class WindowTaskBase : public OperationTask {
   uint32_t place_;  // of its lines
 };
 
-// An operation to which each rank gives at most OperationLine::kPayloadBytes, read by all: they ride in its line. All-reduce,
-// reduce-scatter, all-gather, barrier. In line_task.cc.
+// An operation to which each rank gives at most OperationLine::kPayloadBytes, read by all: they ride in its line.
+// All-reduce, reduce-scatter, all-gather, barrier. In line_task.cc.
 class LineTask final : public WindowTaskBase {
  public:
   LineTask(const OperationContext& context, const OperationArgs& args, uint32_t sequence, const Reduction& reduction,

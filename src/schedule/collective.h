@@ -30,4 +30,9 @@ enum class Collective : uint8_t {
          what == Collective::scatter;
 }
 
+// Whether every rank ends with a block, or gives one, whose size all of them know.
+[[nodiscard]] constexpr bool has_agreed_blocks(Collective what) {
+  return what == Collective::all_gather || what == Collective::reduce_scatter;
+}
+
 }  // namespace ronde::schedule

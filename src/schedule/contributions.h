@@ -1,5 +1,5 @@
-// Whose inputs a value is the sum of: for each position 0, 1, or more than 1 times. What the verifier computes with in place
-// of numbers.
+// Whose inputs a value is the sum of: for each position 0, 1, or more than 1 times. What the verifier computes with in
+// place of numbers.
 #pragma once
 
 #include <array>

@@ -1,8 +1,8 @@
 // Reduce-scatter and all-gather in windows: the two halves of two-shot. Everybody reads what it needs where the others
 // have put it.
 //
-// A piece is a slice of each rank's block. The slots are those of two-shot. Here piece q+1 is published after piece q has
-// been read from all, so everybody had published q, so everybody had read all of q-1 before.
+// A piece is a slice of each rank's block. The slots are those of two-shot. Here piece q+1 is published after piece q
+// has been read from all, so everybody had published q, so everybody had read all of q-1 before.
 #pragma once
 
 #include "schedule/collective.h"

@@ -1,6 +1,6 @@
-// Blocks that go straight from the rank that has them to the one that wants them: all-to-all, gather, scatter. A chunk is
-// what one position has for another one. Each link carries its own blocks only, so an executor may go on with whichever
-// link can move; the order here is one that ends with a single slot a link.
+// Blocks that go straight from the rank that has them to the one that wants them: all-to-all, gather, scatter. A chunk
+// is what one position has for another one. Each link carries its own blocks only, so an executor may go on with
+// whichever link can move; the order here is one that ends with a single slot a link.
 #pragma once
 
 #include "schedule/collective.h"
@@ -8,8 +8,8 @@
 
 namespace ronde::schedule {
 
-// All-to-all: n * n chunks, numbered sender * n + receiver. In round k position p exchanges with k - p (modulo n), which
-// exchanges with p: so a block has been sent before the one that comes back is written over it.
+// All-to-all: n * n chunks, numbered sender * n + receiver. In round k position p exchanges with k - p (modulo n),
+// which exchanges with p: so a block has been sent before the one that comes back is written over it.
 class Exchange {
  public:
   static constexpr Collective kCollective = Collective::all_to_all;

@@ -1,5 +1,5 @@
-// Reductions in the order of positions, over links: for what depends on the order, and for bits that do not depend on how
-// ranks are spread. Everything else is faster round the ring.
+// Reductions in the order of positions, over links: for what depends on the order, and for bits that do not depend on
+// how ranks are spread. Everything else is faster round the ring.
 #pragma once
 
 #include "schedule/collective.h"
@@ -7,8 +7,9 @@
 
 namespace ronde::schedule {
 
-// All-reduce along a chain from position 0 to n-1, then the result from n-1 to 0, 1, ... n-2. All slices go through the first
-// step before the second one begins (depth: all slices): both are pipelined, each link carries the message at most twice.
+// All-reduce along a chain from position 0 to n-1, then the result from n-1 to 0, 1, ... n-2. All slices go through the
+// first step before the second one begins (depth: all slices): both are pipelined, each link carries the message at
+// most twice.
 class OrderedChain {
  public:
   static constexpr Collective kCollective = Collective::all_reduce;

@@ -12,8 +12,8 @@ struct Range {
   [[nodiscard]] size_t end() const { return offset + count; }
 };
 
-// Part `part` of `parts` of a range of `count` elements. All parts but the last ones hold the same number of elements, a
-// multiple of `grain` (so that parts start on cache lines when the buffer does); the last may be shorter or empty.
+// Part `part` of `parts` of a range of `count` elements. All parts but the last ones hold the same number of elements,
+// a multiple of `grain` (so that parts start on cache lines when the buffer does); the last may be shorter or empty.
 [[nodiscard]] constexpr Range even_part(size_t count, int parts, int part, size_t grain) {
   const auto n = static_cast<size_t>(parts);
   const size_t per_part = (count / n + (count % n != 0) + grain - 1) / grain * grain;

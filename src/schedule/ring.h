@@ -1,9 +1,9 @@
 // The ring of n >= 2 positions: reduce-scatter and all-gather, and both fused in one pass.
 //
-// All-reduce: position p first sends its own chunk p. Then, for i = 0 .. 2n-3, it receives chunk p-i-1 (modulo n): while
-// i <= n-2 it adds its own input, from i = n-2 on it keeps the result, and it sends on all but the last. After i = n-2
-// every position holds one complete chunk; the rest of the way hands these round. The two halves alone begin one chunk
-// earlier or end one step earlier, so that the chunk of position p ends, or begins, at p.
+// All-reduce: position p first sends its own chunk p. Then, for i = 0 .. 2n-3, it receives chunk p-i-1 (modulo n):
+// while i <= n-2 it adds its own input, from i = n-2 on it keeps the result, and it sends on all but the last. After i
+// = n-2 every position holds one complete chunk; the rest of the way hands these round. The two halves alone begin one
+// chunk earlier or end one step earlier, so that the chunk of position p ends, or begins, at p.
 #pragma once
 
 #include "schedule/collective.h"

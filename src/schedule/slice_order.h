@@ -2,8 +2,8 @@
 //
 // A group of `depth` slices goes through all steps before the next group starts; within a step its slices follow each
 // other, so that one is on the way while another one is being combined. (Chunk-major order deadlocks as soon as a chunk
-// has as many slices as a link has slots.) depth must be at least 1; for the ring at most slots - 1, for the star at most
-// twice the slots, else every position waits for ever (proved by the verifier).
+// has as many slices as a link has slots.) depth must be at least 1; for the ring at most slots - 1, for the star at
+// most twice the slots, else every position waits for ever (proved by the verifier).
 #pragma once
 
 #include <algorithm>

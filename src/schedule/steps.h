@@ -34,8 +34,8 @@ struct LinkStep {
   bool sends_final = false;     // what leaves is final
 };
 
-// One step of a schedule over windows (memory of a rank that the others of its node can read), for one piece. A piece has
-// a part for each position.
+// One step of a schedule over windows (memory of a rank that the others of its node can read), for one piece. A piece
+// has a part for each position.
 enum class WindowAction : uint8_t {
   publish,  // copy `parts` of the own input into the own window, and say so
   combine,  // wait until all have published the piece; combine `parts` over all ranks; write to the output and, if

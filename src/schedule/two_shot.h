@@ -1,8 +1,9 @@
 // Two-shot: everybody publishes its input in a window, combines its own part over all windows, publishes that, and
-// fetches the parts of the others. Cut into pieces; publishing piece q+1 overlaps with the others' combining of piece q.
+// fetches the parts of the others. Cut into pieces; publishing piece q+1 overlaps with the others' combining of piece
+// q.
 //
-// A window holds kSlots pieces. Piece q+1 goes into the slot of piece q-2: at that time this position has combined piece
-// q, so everybody has published q, so everybody had fetched all of q-2 before.
+// A window holds kSlots pieces. Piece q+1 goes into the slot of piece q-2: at that time this position has combined
+// piece q, so everybody has published q, so everybody had fetched all of q-2 before.
 #pragma once
 
 #include "schedule/collective.h"

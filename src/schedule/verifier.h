@@ -1,11 +1,11 @@
-// The verifier: executes a schedule symbolically, all positions at once, and proves that it ends, that every position has
-// in every part of its output exactly what the collective says, each contribution once, and writes no other output, and
-// that no memory is written while it is still needed.
+// The verifier: executes a schedule symbolically, all positions at once, and proves that it ends, that every position
+// has in every part of its output exactly what the collective says, each contribution once, and writes no other output,
+// and that no memory is written while it is still needed.
 //
 // One order of progress stands for all: a step that can happen stays possible whatever the others do (each link has one
 // sender and one receiver, each counter one writer), so every order leads to the same values and the same end. What
-// depends on the order, writing over what another position reads, is proved by vector clocks: the write must happen after
-// the read by the messages alone, not by luck.
+// depends on the order, writing over what another position reads, is proved by vector clocks: the write must happen
+// after the read by the messages alone, not by luck.
 #pragma once
 
 #include <cstddef>
@@ -64,8 +64,8 @@ struct LinkConditions {
   size_t slots = 2;       // of each link
   size_t depth = 1;       // of SliceOrder
   bool in_place = false;  // output = input
-  // Links send from the user's memory, where the slice is read until the receiver releases it (an input where it lies, a
-  // sum where the output will be, if there is one), and receive final slices into it, from the moment they are sent.
+  // Links send from the user's memory, where the slice is read until the receiver releases it (an input where it lies,
+  // a sum where the output will be, if there is one), and receive final slices into it, from the moment they are sent.
   bool user_memory = false;
   std::function<std::vector<Visit>(int steps)> order;  // instead of SliceOrder, if set
 };
@@ -102,13 +102,13 @@ struct WindowConditions {
   // A part lies at the same place for all pieces. Else parts may lie anywhere in the slot (pieces of different lengths:
   // the last one, the next operation), and none may be written while any part of an earlier piece is still needed.
   bool fixed_parts = false;
-  // Nothing is copied into windows: others read inputs and results in the user's memory, where they lie, of those positions.
-  // What is still read there when a position has ended is the executor's to wait for.
+  // Nothing is copied into windows: others read inputs and results in the user's memory, where they lie, of those
+  // positions. What is still read there when a position has ended is the executor's to wait for.
   std::function<bool(int position)> lends;
 };
 
-// Publishing and combining are announced by counters, so every position must publish all pieces in order, and combine those
-// that it combines in order.
+// Publishing and combining are announced by counters, so every position must publish all pieces in order, and combine
+// those that it combines in order.
 [[nodiscard]] Verdict verify_windows(const WindowProgram& program, const WindowConditions& conditions);
 
 }  // namespace ronde::schedule

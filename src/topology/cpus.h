@@ -15,8 +15,8 @@ struct CpuAllowance {
   [[nodiscard]] static CpuAllowance of_this_process();
 };
 
-// CPUs that processes with these allowances may use together: the union of the CPUs, at most the smallest quota (they may
-// share it); at least 1. Each of two processes bound to a CPU of its own has one: together two.
+// CPUs that processes with these allowances may use together: the union of the CPUs, at most the smallest quota (they
+// may share it); at least 1. Each of two processes bound to a CPU of its own has one: together two.
 [[nodiscard]] int usable_cpus(std::span<const CpuAllowance> processes);
 
 }  // namespace ronde::topology

@@ -6,6 +6,7 @@ first argument chooses.
 """
 import json
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -221,6 +222,29 @@ def launched(folder):
             done, said = run(f"-n 2 sh {script}")
             assert done.returncode == 2
             assert sum("needs a value" in line for line in said) == number, said
+
+
+def odd_files(folder):
+    """What is printed and cannot be written is an error; what never ends, or is a folder, is no input."""
+    program = os.path.join(folder, "allreduce_perf")
+    for arguments in ("-b 8 -e 8 -n 1", "--help"):
+        for shut in (f"{program} {arguments} > /dev/full", f"{program} {arguments} >&-"):
+            done = subprocess.run(["sh", "-c", shut], env=perf_program.environment(), timeout=100, text=True,
+                                  stderr=subprocess.PIPE, check=False)
+            assert done.returncode == 1, (shut, done)
+            assert "cannot write to the standard output: " in done.stderr, (shut, done)
+    for arguments, words in (("--sizes-from /dev/zero", "has more than 16777216 bytes"),
+                             ("--sizes-from /", "Is a directory")):
+        refused(perf_program.run(program, arguments), f"allreduce_perf: {arguments.split()[0]}: ")
+        assert words in perf_program.run(program, arguments).stderr
+    matrix = os.path.join(folder, "alltoallv_perf")
+    for path, words in (("/dev/zero", "has more than 16777216 bytes"), ("/", "Is a directory")):
+        assert words in perf_program.run(matrix, f"--matrix {path}").stderr
+    done = perf_program.run(program, "-b 8 -e 8 -n 1 -J /dev/full")
+    assert done.returncode == 1 and "cannot write /dev/full" in done.stderr
+    assert not os.path.exists("/dev/full.0")
+    done = perf_program.run(program, "-b 8 -e 8 -n 1", RONDE_PERF_FLIP="0:8:99999999999")
+    assert done.returncode == 1 and "has no byte 99999999999" in done.stderr
 
 
 if __name__ == "__main__":

@@ -220,6 +220,12 @@ TEST_CASE("Half a place is an error, not a job of one rank") {
   CHECK_THAT(message_in({{"WORLD_SIZE", "2"}}), Catch::StartsWith("5 WORLD_SIZE='2' is set, but RANK is not"));
 }
 
+TEST_CASE("Ranks that are started by hand must say of which job they are") {
+  for (const char* rank : {"0", "1"}) {
+    CHECK_THAT(message_in({{"RANK", rank}, {"WORLD_SIZE", "2"}}), Catch::StartsWith("5 MASTER_PORT is not set"));
+  }
+}
+
 TEST_CASE("A call that failed does not count: the next one gets the id") {
   const std::string outcome =
       Child({{"RANK", "0"}, {"WORLD_SIZE", "1"}}, [] {

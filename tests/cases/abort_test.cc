@@ -1,5 +1,5 @@
-// Situation 14 and what belongs to it: communicators that start in the background, whose start is aborted at any moment,
-// that are aborted or revoked while operations wait.
+// Situation 14 and what belongs to it: communicators that start in the background, whose start is aborted at any
+// moment, that are aborted or revoked while operations wait.
 #include <ronde/ronde.h>
 #include <sys/mman.h>
 

@@ -126,7 +126,8 @@ std::string refusals(Rank& rank) {
   return "";
 }
 
-// ---- What a child has on its own where its parent has something of the library ---------------------------------------
+// ---- What a child has on its own where its parent has something of the library
+// ---------------------------------------
 
 std::vector<int> own_files;
 std::vector<unsigned char*> own_pages;
@@ -163,7 +164,8 @@ std::string take_places(int greatest_of_parent, const std::vector<uintptr_t>& se
   return "";
 }
 
-// ---- Children that execute another program ---------------------------------------------------------------------------
+// ---- Children that execute another program
+// ---------------------------------------------------------------------------
 
 // The open files of a program that is executed: "number target" each; without its pipe and the folder that it reads.
 std::string files_of_program(FILE* output) {
@@ -204,7 +206,8 @@ std::string files_after_fork() {
   return status == 0 ? files : "ls failed";
 }
 
-// ---- Communicators that come and go while another thread forks -------------------------------------------------------
+// ---- Communicators that come and go while another thread forks
+// -------------------------------------------------------
 
 void make_and_destroy() {
   rondeUniqueId id;
@@ -229,7 +232,8 @@ std::string fork_and_look(int round) {
       [[maybe_unused]] const ssize_t told = write(STDERR_FILENO, file->name.data(), std::strlen(file->name.data()));
       _exit(7);
     }
-    // Without exit handlers: those of other libraries wait for ever where another thread was in one of them at the fork.
+    // Without exit handlers: those of other libraries wait for ever where another thread was in one of them at the
+    // fork.
     _exit(0);
   }
   int status = -1;

@@ -1,5 +1,5 @@
-// Memory of rondeMemAlloc through ronde.h, with ranks as processes: operations copy nothing of it, peers read it, a limit of
-// addresses is no error, a forked child has it.
+// Memory of rondeMemAlloc through ronde.h, with ranks as processes: operations copy nothing of it, peers read it, a
+// limit of addresses is no error, a forked child has it.
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -44,7 +44,7 @@ unsigned long long staged_by(rondeComm_t comm) {
   int number = 0;
   expect_success(rondeCommGetTraffic(comm, traffic, 3, &number), "rondeCommGetTraffic");
   unsigned long long staged = 0;
-  for (int i = 0; i < number; ++i) staged += traffic[i].staged_bytes;
+  for (int i = 0; i < number; ++i) staged += traffic[i].stagedBytes;
   return staged;
 }
 

@@ -1,5 +1,6 @@
-// Sends and receives that cannot end: without a group two ranks that both send first wait for each other, for small messages
-// as for large ones, and are told so within the warning time; who waits for a rank that has left or died gets an error.
+// Sends and receives that cannot end: without a group two ranks that both send first wait for each other, for small
+// messages as for large ones, and are told so within the warning time; who waits for a rank that has left or died gets
+// an error.
 #include <ronde/ronde.h>
 #include <sys/mman.h>
 #include <unistd.h>

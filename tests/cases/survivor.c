@@ -1,13 +1,13 @@
-/* A rank that goes on without those that die: reduces for ever, shrinks when another rank has died, reduces again and ends.
- * kill_matrix.py starts it.
+/* A rank that goes on without those that die: reduces for ever, shrinks when another rank has died, reduces again and
+ * ends. kill_matrix.py starts it.
  *
  * usage: survivor CHILDREN OPERATIONS DEATHS   CHILDREN: sleeping children that it forks after its start
  *                                              OPERATIONS: then it destroys the communicator; 0: never
  *                                              DEATHS: with so many ranks less it ends; before, it goes on
  *
- * Says what it does in lines "WORD SECONDS REST" (SECONDS of CLOCK_MONOTONIC): ready, failed CODE TEXT, lost RANKS, again
- * CODE TEXT (a shrink has failed), shrunk NRANKS, ended; init-failed or shrink-failed CODE TEXT end it with exit code 3,
- * wrong data with 4. */
+ * Says what it does in lines "WORD SECONDS REST" (SECONDS of CLOCK_MONOTONIC): ready, failed CODE TEXT, lost RANKS,
+ * again CODE TEXT (a shrink has failed), shrunk NRANKS, ended; init-failed or shrink-failed CODE TEXT end it with exit
+ * code 3, wrong data with 4. */
 #include <ronde/ronde.h>
 #include <stdio.h>
 #include <stdlib.h>

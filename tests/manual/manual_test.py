@@ -25,6 +25,7 @@ HEADER = """/* Ronde: a header. The contract.
  *     two lines.
  *  4. Four.
  *  5. Five.
+ *  9. Nine.
  *  12. Of all.
  */
 #define RONDE_MAJOR 1

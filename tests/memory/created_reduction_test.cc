@@ -120,7 +120,7 @@ TEST_CASE("a created reduction says what it fits and makes the reduction of an o
   const CreatedReduction sum = CreatedReduction::pre_mul_sum(rondeBfloat16, &memory[1]);
   CHECK(sum.fits(rondeBfloat16));
   CHECK_FALSE(sum.fits(rondeFloat16));
-  CHECK(sum.name() == "pre_mul_sum");
+  CHECK_FALSE(sum.is_user_defined());
   CHECK_FALSE(sum.of(rondeBfloat16, false).is_ordered());
   CHECK(sum.of(rondeBfloat16, false).partial == rondeBfloat16);
   CHECK(sum.of(rondeBfloat16, true).partial == rondeFloat32);
@@ -129,7 +129,8 @@ TEST_CASE("a created reduction says what it fits and makes the reduction of an o
   int user = 0;
   const CreatedReduction ordered = CreatedReduction::user_defined(mix_elements, &user, false);
   CHECK(ordered.fits(rondeInt8));
-  CHECK(ordered.name() == "user_defined");
+  CHECK(ordered.is_user_defined());
+  CHECK_FALSE(ordered.is_commutative());
   CHECK(ordered.of(rondeBfloat16, true).partial == rondeBfloat16);
   CHECK(ordered.of(rondeBfloat16, true).is_ordered());
   CHECK(ordered.of(rondeBfloat16, true).user == &user);

@@ -1,5 +1,5 @@
-// Collectives of every kind with inputs whose results are exact in every type and by every algorithm, and what these results
-// are.
+// Collectives of every kind with inputs whose results are exact in every type and by every algorithm, and what these
+// results are.
 #pragma once
 
 #include <cstdint>

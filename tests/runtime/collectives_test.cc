@@ -1,4 +1,5 @@
-// Collectives of every kind over each transport: results are exact, nothing else is touched, and no byte too many moves.
+// Collectives of every kind over each transport: results are exact, nothing else is touched, and no byte too many
+// moves.
 #include <catch2/catch.hpp>
 #include <string>
 

@@ -62,8 +62,8 @@ LinkProgram with_fault(LinkProgram program, int position, int number, Change cha
   return program;
 }
 
-// Plants `change` in each step of each position that `applies` picks, in turn; every one must be found, in place and out
-// of place. Returns how many there were.
+// Plants `change` in each step of each position that `applies` picks, in turn; every one must be found, in place and
+// out of place. Returns how many there were.
 template <typename Change, typename Applies>
 int require_found(const LinkProgram& program, const std::string& name, Change change, Applies applies) {
   int planted = 0;

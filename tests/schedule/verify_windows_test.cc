@@ -13,7 +13,8 @@ namespace {
 
 bool says(const Verdict& verdict, const std::string& text) { return verdict.why.find(text) != std::string::npos; }
 
-// In some order of progress a slot is overwritten before it is read; which of the two ends is caught depends on the order.
+// In some order of progress a slot is overwritten before it is read; which of the two ends is caught depends on the
+// order.
 bool unsafe(const Verdict& verdict) { return says(verdict, "may still be reading") || says(verdict, "may lie"); }
 
 bool unsafe_lent(const Verdict& verdict) {

@@ -1,6 +1,6 @@
 // The ranks of one communicator as control machines in virtual time, with all that can go wrong, drawn from one seed:
-// connections deliver their bytes late and in pieces, hang, and close; ranks compute for long, are stopped, die, leave too
-// early, abort, call something else, lose their network. No sockets, no threads, no clock: one seed repeats a run.
+// connections deliver their bytes late and in pieces, hang, and close; ranks compute for long, are stopped, die, leave
+// too early, abort, call something else, lose their network. No sockets, no threads, no clock: one seed repeats a run.
 //
 // The run is held to the rules that every situation has: see ControlWorld::violations().
 #pragma once

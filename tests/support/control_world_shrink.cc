@@ -1,5 +1,5 @@
-// Shrinks in a simulated world: who has heard of a failure wants to go on with the ranks that are left, while more of them
-// die at any step.
+// Shrinks in a simulated world: who has heard of a failure wants to go on with the ranks that are left, while more of
+// them die at any step.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -149,7 +149,8 @@ void ControlWorld::decided(uint32_t rank, const ShrinkDecision& decision) {
   }
 }
 
-// Ranks that live and could hear each other have decided the same. (One that was cut off while the others decided differs.)
+// Ranks that live and could hear each other have decided the same. (One that was cut off while the others decided
+// differs.)
 void ControlWorld::check_shrinks() {
   std::map<size_t, std::pair<uint32_t, Bytes>> first;  // by number: a rank, and what it decided
   for (uint32_t rank = 0; rank < nranks_; ++rank) {

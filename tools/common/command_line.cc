@@ -25,7 +25,8 @@ class Formatter : public CLI::Formatter {
   std::string usage_;
 };
 
-// CLI11 begins with the option: "--timeout: 1 required SECONDS missing", "--timeout: At Most 1 required but received 2".
+// CLI11 begins with the option: "--timeout: 1 required SECONDS missing", "--timeout: At Most 1 required but received
+// 2".
 std::string mismatch_text(const CLI::App& app, const std::string& text) {
   const std::string name = text.substr(0, text.find(':'));
   const CLI::Option* option = app.get_option_no_throw(name);

@@ -36,8 +36,8 @@ std::string version_text(std::string_view program);
 // Gives the app, which has the program's name, --help with this usage and footer, and --version.
 void add_help(CLI::App& app, const std::string& usage, const std::string& footer);
 
-// Fills the variables of the app's options. All options should be text, so that the program's own message can say what an
-// option wants. An app with prefix_command keeps what it does not know; else that is refused.
+// Fills the variables of the app's options. All options should be text, so that the program's own message can say what
+// an option wants. An app with prefix_command keeps what it does not know; else that is refused.
 std::optional<Refusal> take_apart(CLI::App& app, const std::vector<std::string>& arguments);
 
 // A whole number from low to high and nothing else. rondeInvalidArgument, here and below: says what `what` wants.
@@ -47,8 +47,8 @@ Result<int> parse_number(std::string_view what, std::string_view text, int low, 
 enum class Zero { allowed, refused };
 Result<Milliseconds> parse_seconds(std::string_view what, std::string_view text, Zero zero, int high);
 
-// A host's name or address, and the number behind its colon if there is one: "node1", "node1:4", "[fd00::1]:4", "[fd00::1]"
-// and "fd00::1", which has none. rondeInvalidArgument: only the reason. The parts point into the text.
+// A host's name or address, and the number behind its colon if there is one: "node1", "node1:4", "[fd00::1]:4",
+// "[fd00::1]" and "fd00::1", which has none. rondeInvalidArgument: only the reason. The parts point into the text.
 struct HostNumber {
   std::string_view host;
   std::optional<std::string_view> number;

@@ -1,5 +1,5 @@
-// What the start of a communicator needs of this machine, looked at with the library's own code. Nothing is left behind;
-// no check waits longer than a few seconds.
+// What the start of a communicator needs of this machine, looked at with the library's own code. Nothing is left
+// behind; no check waits longer than a few seconds.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// The side of the reachability test that waits. Whoever connects is a stranger: a bounded number of connections, each with
-// few bytes and little time, none of which is waited for.
+// The side of the reachability test that waits. Whoever connects is a stranger: a bounded number of connections, each
+// with few bytes and little time, none of which is waited for.
 #pragma once
 
 #include <functional>

@@ -16,8 +16,8 @@
 namespace ronde::doctor {
 namespace {
 
-// Of ronderun, for all its ranks, and of each rank while it meets the others of its machine: for each of them its memory,
-// its wake-up and a connection both ways.
+// Of ronderun, for all its ranks, and of each rank while it meets the others of its machine: for each of them its
+// memory, its wake-up and a connection both ways.
 constexpr rlim_t kFilesForOneself = 40;
 constexpr rlim_t kFilesForEachRank = 4;
 // Beside what ranks share: the program's own memory, of which nothing is known here.

@@ -25,8 +25,8 @@ std::string address_text(const SocketAddress& address);
 // Connects; errors carry the system's reason. rondeTimedOut: no answer.
 Result<Fd> connect_to(const SocketAddress& address, Deadline deadline);
 
-// One finding for each address of each target. A target without a port gets RONDE_PORT. An address that cannot be reached
-// is a problem; but only a warning if another one can. limit: for each address.
+// One finding for each address of each target. A target without a port gets RONDE_PORT. An address that cannot be
+// reached is a problem; but only a warning if another one can. limit: for each address.
 std::vector<Finding> reach(const std::vector<Target>& targets, const Settings& settings, Milliseconds limit);
 
 }  // namespace ronde::doctor

@@ -23,6 +23,7 @@ CONVENTIONS = {
     "Failures": (3, 4, 6),
     "Communicators from others": (2, 3, 4, 6),
     "Questions": (2, 4),
+    "Memory": (2, 4, 5, 9),
     "Streams": (2, 4, 5, 6),
     "Events and host functions": (2, 4, 5),
     "Groups": (3, 4, 5, 6),

@@ -1,6 +1,6 @@
-// Which rank is to blame when a job fails. A rank's end makes others fail soon after it, so the first that is heard of is
-// not always the cause: for a short time others are waited for, and a death by signal counts more than an error exit.
-// Pure: fed with times.
+// Which rank is to blame when a job fails. A rank's end makes others fail soon after it, so the first that is heard of
+// is not always the cause: for a short time others are waited for, and a death by signal counts more than an error
+// exit. Pure: fed with times.
 #pragma once
 
 #include <optional>
@@ -41,7 +41,8 @@ class Blame {
   Deadline due_ = Deadline::never();
 };
 
-// "exit code 3", "signal 9 (Killed)" with the verb before it: "ended with exit code 3", "was killed by signal 9 (Killed)".
+// "exit code 3", "signal 9 (Killed)" with the verb before it: "ended with exit code 3", "was killed by signal 9
+// (Killed)".
 std::string describe_status(int status);
 
 }  // namespace ronde::launcher

@@ -33,8 +33,8 @@ Result<std::vector<HostSlots>> parse_hosts(std::string_view text);
 // A host a line: "node1 slots=4", "node1:4" or "node1"; # begins a comment. `name` is the file's, for messages.
 Result<std::vector<HostSlots>> parse_hostfile(std::string_view name, std::string_view text);
 
-// Fills the hosts in their order. nranks 0: as many as there are slots. Hosts that get no rank are left out; all names of
-// this host (localhost, own_name, loopback addresses) are one local placement. rondeInvalidArgument: too few slots.
+// Fills the hosts in their order. nranks 0: as many as there are slots. Hosts that get no rank are left out; all names
+// of this host (localhost, own_name, loopback addresses) are one local placement. rondeInvalidArgument: too few slots.
 Result<std::vector<Placement>> place_ranks(int nranks, const std::vector<HostSlots>& hosts, std::string_view own_name);
 
 }  // namespace ronde::launcher

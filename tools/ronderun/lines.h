@@ -18,10 +18,11 @@ struct Source {
   auto operator<=>(const Source&) const = default;  // NOLINT(modernize-use-nullptr): a false alarm of clang-tidy 14
 };
 
-// One place that output goes to. Lines of different sources never mix: an unfinished line waits for its end. Exceptions,
-// after which a line of another source begins on a fresh line:
+// One place that output goes to. Lines of different sources never mix: an unfinished line waits for its end.
+// Exceptions, after which a line of another source begins on a fresh line:
 //   - a source has ended: the rest comes out as it is,
-//   - `live` (a terminal): if exactly one source has an unfinished line, and that for 100 ms, it is shown (progress, questions),
+//   - `live` (a terminal): if exactly one source has an unfinished line, and that for 100 ms, it is shown (progress,
+//     questions),
 //   - a line is longer than 1 MiB: it comes out in pieces.
 // In mode `verbatim` (one rank, no prefix) all bytes come out at once and unchanged.
 class LineMerger {

@@ -8,7 +8,8 @@
 namespace ronde::launcher {
 namespace {
 
-// Programs may take long before they come to the library, or never use it. How long ranks wait for each other is theirs.
+// Programs may take long before they come to the library, or never use it. How long ranks wait for each other is
+// theirs.
 constexpr Milliseconds kForTheWholeJob = std::chrono::hours(24 * 3650);
 
 class RootMeeting final : public Meeting {

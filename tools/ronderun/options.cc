@@ -21,8 +21,8 @@ constexpr int kLongestGrace = 86'400;
 constexpr size_t kMostHostfileBytes = 1 << 20;
 
 constexpr const char* kFooter =
-    R"(Everything after PROGRAM belongs to it. Each rank finds its place in RONDE_RANK, RONDE_NRANKS, RONDE_LOCAL_RANK and
-RONDE_LOCAL_NRANKS, and what it needs to meet the others behind RONDE_ID_FD (rondeGetWorldFromEnv reads them).
+    R"(Everything after PROGRAM belongs to it. Each rank finds its place in RONDE_RANK, RONDE_NRANKS, RONDE_LOCAL_RANK
+and RONDE_LOCAL_NRANKS, and what it needs to meet the others behind RONDE_ID_FD (rondeGetWorldFromEnv reads them).
 Rank 0 gets the standard input, the others none. Output comes in whole lines.
 
 Hosts: ranks fill the hosts in their order, HOST:SLOTS on each. On another host ronderun starts itself by
@@ -33,8 +33,8 @@ by --env go along.
 Exit status: 0 if every rank ended with 0; else that of the rank that failed first, which is named (128 + number when it
 was killed by a signal); 124 after --timeout, 126 or 127 if PROGRAM cannot be executed or found, 2 for a wrong command
 line, 1 if the job could not be started or a host was lost. With --keep-going ranks that are killed by a signal or lost
-with their host do not count, as long as another one ends with 0. Interrupted (Ctrl-C) or terminated it ends the ranks and then
-itself by the same signal; a second Ctrl-C kills them at once.
+with their host do not count, as long as another one ends with 0. Interrupted (Ctrl-C) or terminated it ends the ranks
+and then itself by the same signal; a second Ctrl-C kills them at once.
 
 Example: ronderun -n 4 build/release/bin/allreduce_perf -b 8 -e 64M -f 2
 )";

@@ -51,8 +51,8 @@ struct RankPlan {
   const Inherited& inherited;
 };
 
-// Starts the rank with this number among those of the host; it reads from `input`. exec_error: the errno that exec gave;
-// or `failed` says what else went wrong.
+// Starts the rank with this number among those of the host; it reads from `input`. exec_error: the errno that exec
+// gave; or `failed` says what else went wrong.
 struct StartedRank {
   Rank rank;
   int exec_error = 0;

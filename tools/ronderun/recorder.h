@@ -1,4 +1,5 @@
-// The black box of a rank as its agent holds it: made before the rank starts, read when it has failed or is asked about.
+// The black box of a rank as its agent holds it: made before the rank starts, read when it has failed or is asked
+// about.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// How a job ends whose ranks may fail while the others go on (--keep-going), and how many ranks are left of any job. Pure.
+// How a job ends whose ranks may fail while the others go on (--keep-going), and how many ranks are left of any job.
+// Pure.
 #pragma once
 
 #include <map>
@@ -17,8 +18,9 @@ class Tally {
   int host_lost(int host, int ranks);
 
   [[nodiscard]] int left() const { return left_; }
-  // Once no rank is left: 0 if all have ended with 0. Ranks that were killed or lost do not count, as long as one has ended
-  // with 0; else it is that of the first that failed. Of ranks that ended by themselves the first one's error counts always.
+  // Once no rank is left: 0 if all have ended with 0. Ranks that were killed or lost do not count, as long as one has
+  // ended with 0; else it is that of the first that failed. Of ranks that ended by themselves the first one's error
+  // counts always.
   [[nodiscard]] int exit_code() const { return one_succeeded_ ? first_error_exit_ : first_failure_; }
 
  private:

@@ -35,8 +35,8 @@ std::vector<StatusCommunicator> communicators_of(const std::vector<FoundProcess>
 [[nodiscard]] bool starts(const StatusRank& rank);
 [[nodiscard]] bool shrinks(const StatusRank& rank);
 
-// Sentences that tell what ended a communicator or holds it up: "ranks 0-2 wait in ... for rank 3, which has not called it".
-// None if nothing does, as far as can be seen from this host.
+// Sentences that tell what ended a communicator or holds it up: "ranks 0-2 wait in ... for rank 3, which has not called
+// it". None if nothing does, as far as can be seen from this host.
 [[nodiscard]] std::vector<std::string> findings(const StatusCommunicator& communicator, Time now);
 
 }  // namespace ronde::status

@@ -27,8 +27,8 @@ struct Found {
 // operations: at most so many of each rank. Processes in the order of their numbers.
 Found find_processes(size_t operations);
 
-// What processes that have ended left in those files, or folders of them (RONDE_TRACE_DIR); as of the last moment that is
-// recorded in any of them.
+// What processes that have ended left in those files, or folders of them (RONDE_TRACE_DIR); as of the last moment that
+// is recorded in any of them.
 Found read_files(const std::vector<std::string>& arguments, size_t operations);
 
 // The innermost of the numbers in the NSpid line of /proc/PID/status: what the process itself takes for its number.

@@ -1,5 +1,5 @@
-// Ranks of one process: they find each other in a table of the transport and share their segments by pointer. No socket,
-// no proof, no copy of a descriptor.
+// Ranks of one process: they find each other in a table of the transport and share their segments by pointer. No
+// socket, no proof, no copy of a descriptor.
 #pragma once
 
 #include <memory>

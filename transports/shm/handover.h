@@ -1,6 +1,7 @@
-// How the ranks of a host hand each other their memory. Every rank connects to every candidate and, after the proof, sends
-// its segment and eventfd; what it gets comes over the connections that the others make. A candidate whose name cannot be
-// connected to lives in another network namespace, and so does this rank for it: nothing is awaited from there.
+// How the ranks of a host hand each other their memory. Every rank connects to every candidate and, after the proof,
+// sends its segment and eventfd; what it gets comes over the connections that the others make. A candidate whose name
+// cannot be connected to lives in another network namespace, and so does this rank for it: nothing is awaited from
+// there.
 #pragma once
 
 #include <string>
@@ -44,8 +45,8 @@ struct Received {  // what a rank got
   Fd arena;  // if one came
 };
 
-// Blocks until everything that can come has come, at most to the deadline, or until `stop` (may be null) is set. What did
-// not come is missing in the result. An error if this process may not open as many files.
+// Blocks until everything that can come has come, at most to the deadline, or until `stop` (may be null) is set. What
+// did not come is missing in the result. An error if this process may not open as many files.
 Result<std::vector<Received>> hand_over(const Offer& offer, int listener, const std::vector<Candidate>& candidates,
                                         const OnceFlag* stop, Deadline deadline);
 

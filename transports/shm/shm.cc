@@ -19,8 +19,8 @@ namespace {
 
 constexpr Milliseconds kHandoverLimit{10'000};
 
-// What of one kind this process has mapped, by token: each is mapped once in a process, however many of its ranks read it,
-// and never beside its owner's own mapping.
+// What of one kind this process has mapped, by token: each is mapped once in a process, however many of its ranks read
+// it, and never beside its owner's own mapping.
 template <typename Memory>
 class MappedOnce {
  public:

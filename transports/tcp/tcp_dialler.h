@@ -1,5 +1,5 @@
-// Makes the connections of outgoing links one after the other, on a thread of its own that runs only while there are some
-// to be made.
+// Makes the connections of outgoing links one after the other, on a thread of its own that runs only while there are
+// some to be made.
 #pragma once
 
 #include <deque>

@@ -1,5 +1,5 @@
-// Takes in the data connections that others make to one rank, whenever they make them, and keeps each until this rank asks
-// for it. Served by the process's event loop.
+// Takes in the data connections that others make to one rank, whenever they make them, and keeps each until this rank
+// asks for it. Served by the process's event loop.
 #pragma once
 
 #include <condition_variable>
@@ -43,7 +43,8 @@ class TcpIntake final : public EventSource {
   // Blocks until they are here; nothing when the deadline has passed or `stop` (may be null) is set.
   std::optional<std::vector<ProvedStream>> await(int peer, LinkKind kind, Deadline deadline, const OnceFlag* stop);
 
-  // After it has left the loop, which may hold it a moment longer: closes all that nobody has asked for, and the listeners.
+  // After it has left the loop, which may hold it a moment longer: closes all that nobody has asked for, and the
+  // listeners.
   void close();
 
  private:

@@ -50,9 +50,9 @@ Arrival TcpReceiver::receive_into(const SliceHead& expected, void* payload) {
 
 // Reads what this connection has of the expected slice; true when all of it has come.
 bool TcpReceiver::read_into(Connection& connection, const SliceHead& expected, std::byte* payload) {
-  // With one connection only the expected slice can come next, so that head and payload are read in one call: if the head
-  // is another one after all, the operation ends with an error, and no more than the slice's place was written. With
-  // several, the head decides first.
+  // With one connection only the expected slice can come next, so that head and payload are read in one call: if the
+  // head is another one after all, the operation ends with an error, and no more than the slice's place was written.
+  // With several, the head decides first.
   const bool read_ahead = connections_.size() == 1;
   for (;;) {
     const bool known = connection.head_complete();

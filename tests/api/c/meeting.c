@@ -90,12 +90,16 @@ static void test_world(void) {
   MEET_UNTOUCHED(rondeInvalidUsage, rondeGetWorldFromEnv, (&world, &id), world);
   NEED(strstr(rondeGetLastError(NULL), "WORLD_SIZE") != NULL);
   NEED(setenv("WORLD_SIZE", "2", 1) == 0 && setenv("RANK", "1", 1) == 0 && setenv("LOCAL_RANK", "1", 1) == 0);
+  MEET_UNTOUCHED(rondeInvalidUsage, rondeGetWorldFromEnv, (&world, &id), world); /* of which job? */
+  NEED(strstr(rondeGetLastError(NULL), "MASTER_PORT is not set") != NULL);
+  NEED(setenv("MASTER_PORT", "1", 1) == 0);
   MEET_UNTOUCHED(rondeTimedOut, rondeGetWorldFromEnv, (&world, &id), world);
+  NEED(unsetenv("MASTER_PORT") == 0);
   NEED(unsetenv("RANK") == 0 && unsetenv("WORLD_SIZE") == 0 && unsetenv("LOCAL_RANK") == 0);
   NEED(unsetenv("LOCAL_WORLD_SIZE") == 0 && unsetenv("RONDE_INIT_TIMEOUT") == 0);
 
   MEET(rondeSuccess, rondeGetWorldFromEnv, (&world, &id));
-  NEED(world.nranks == 1 && world.rank == 0 && world.local_rank == 0 && world.local_nranks == 1);
+  NEED(world.nranks == 1 && world.rank == 0 && world.localRank == 0 && world.localNranks == 1);
 }
 
 void part_meeting(void) {

@@ -39,7 +39,7 @@ static void test_traffic(rondeComm_t comm) {
   MEET_UNTOUCHED(rondeInvalidArgument, rondeCommGetTraffic, (comm, traffic, -1, &number), traffic);
   MEET_UNTOUCHED(rondeInvalidArgument, rondeCommGetTraffic, (comm, NULL, 1, &number), number);
   MEET(rondeSuccess, rondeCommGetTraffic, (comm, traffic, 4, &number));
-  NEED(number == 1 && strcmp(traffic[0].transport, "inproc") == 0 && traffic[0].sent_bytes > 0);
+  NEED(number == 1 && strcmp(traffic[0].transport, "inproc") == 0 && traffic[0].sentBytes > 0);
   MEET(rondeSuccess, rondeCommGetTraffic, (comm, NULL, 0, &number));
   NEED(number == 1);
 }

@@ -1,5 +1,6 @@
-/* A program for NCCL, as a user would bring it: all devices in one process, a stream each. nccl_port_test.py takes it over
- * to Ronde by the recipe of docs/nccl.md, builds that and runs it; and has nccl.h check it as it stands, where there is one. */
+/* A program for NCCL, as a user would bring it: all devices in one process, a stream each. nccl_port_test.py takes it
+ * over to Ronde by the recipe of docs/nccl.md, builds that and runs it; and has nccl.h check it as it stands, where
+ * there is one. */
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 #include <stdio.h>

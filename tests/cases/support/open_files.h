@@ -14,7 +14,8 @@ struct OpenFile {
 
 class OpenFiles {
  public:
-  // All of the first 1,024 numbers but pipes, which are the test's, and netlink sockets: getifaddrs has one for a moment.
+  // All of the first 1,024 numbers but pipes, which are the test's, and netlink sockets: getifaddrs has one for a
+  // moment.
   static OpenFiles now();
 
   // The first that `before` does not have; nullptr: none.
