@@ -59,8 +59,11 @@ class Helper {
   std::thread thread_;  // last: it uses the others
 };
 
-// Calls of each communicator in one go, so that the threads need not wait for each other after each.
-int calls_in_one_go(std::size_t bytes) { return bytes < (1 << 20) ? 100 : 4; }
+// Calls of each communicator in one go: half a millisecond or more, beside which to wake the other thread is little.
+int calls_in_one_go(std::size_t bytes) {
+  if (bytes < 1024) return 4000;
+  return bytes < (1 << 20) ? 400 : 8;
+}
 
 }  // namespace
 
