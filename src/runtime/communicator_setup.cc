@@ -21,10 +21,10 @@ namespace ronde {
 namespace {
 
 // Looks without finding anything before a rank goes to sleep. While the ranks of a host fit its CPUs spinning costs
-// nobody anything, unless other programs run there: so it soon yields. A look at a socket costs a system call, so fewer
-// of them. Otherwise the others need the CPU.
+// nobody anything, unless other programs or threads of the ranks run there: so it soon yields. A look at a socket costs
+// a system call, so fewer of them. Otherwise the others need the CPU.
 constexpr WaitPolicy kSpin{200, 100};
-constexpr WaitPolicy kSpinOnWires{40, 0};
+constexpr WaitPolicy kSpinOnWires{40, 20};
 constexpr WaitPolicy kYield{0, 60};
 constexpr WaitPolicy kYieldOnWires{0, 4};
 
