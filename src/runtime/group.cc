@@ -61,12 +61,14 @@ std::vector<Lane> lanes_of(const std::vector<GroupCall>& calls) {
 
 // rondeInvalidUsage: driven calls would wait for queued ones in a thread that must not wait.
 Status check_may_drive(const std::vector<GroupCall>& calls, const Worker& worker) {
+  const Status may_wait = worker.check_may_wait();
+  if (may_wait.ok()) return {};
   for (const GroupCall& driven : calls) {
     if (driven.stream != nullptr) continue;
     const bool queued = std::any_of(calls.begin(), calls.end(), [&](const GroupCall& call) {
       return call.stream != nullptr && call.communicator == driven.communicator;
     });
-    if (queued || driven.communicator->has_queued()) RONDE_TRY(worker.check_may_wait());
+    if (queued || driven.communicator->has_queued()) return may_wait;
   }
   return {};
 }
